@@ -46,7 +46,7 @@ struct LinkPriors {
   double launch, ll_hop, simple_hop, ring, two, four, eight, eight_spread, peer, peer_rate, nvls, nvls_start;
 };
 constexpr std::array kLinks{
-    LinkPriors{"nvlink-2", 5, 0.60, 3.4, 0.93, 1.00, 0.70, 1, 0, 0.80, 120, 0, 0},
+    LinkPriors{"nvlink-2", 5, 0.60, 3.4, 0.93, 1.00, 1.00, 1, 0, 0.80, 120, 0, 0},
     LinkPriors{"nvlink-3", 5, 0.60, 3.4, 0.90, 0.70, 0.89, 1, 0, 0.75, 165, 0, 0},
     LinkPriors{"nvlink-4", 5, 0.60, 3.4, 0.88, 0.70, 0.93, 1, 0, 0.80, 310, 1.10, 20},
     LinkPriors{"nvlink-5", 5, 0.60, 3.4, 0.95, 0.63, 0.87, 1, 0, 0.70, 320, 0.95, 30},
@@ -63,9 +63,10 @@ void add_links(Table& t) {
     t.link(l.id, "ll_hop_us", &P::ll_hop, l.ll_hop, 0.4, kMicro);
     t.link(l.id, "simple_hop_us", &P::simple_hop, l.simple_hop, 0.4, kMicro);
     t.link(l.id, "ring_share", &P::ring_share, l.ring, 0.15);
-    // Two devices of a host have its lanes for themselves: their share is the ring's, not a constant of its own.
+    // Two devices of a host have its lanes for themselves, and two or four V100 all channels: their share is the
+    // ring's, not a constant of its own.
     if (l.two < 1) t.link(l.id, "share_of_two", &P::share_of_two, l.two, 0.15);
-    t.link(l.id, "share_of_four", &P::share_of_four, l.four, 0.15);
+    if (l.four < 1) t.link(l.id, "share_of_four", &P::share_of_four, l.four, 0.15);
     if (l.eight_spread > 0) t.link(l.id, "share_of_eight", &P::share_of_eight, l.eight, l.eight_spread);
     t.link(l.id, "ll_share", &P::ll_share, 0.42, 0.25);
     t.link(l.id, "peer_share", &P::peer_share, l.peer, 0.15);
