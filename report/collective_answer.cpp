@@ -307,8 +307,21 @@ void check_imbalance(const CollectiveQuestion& question, const RankPlaces& place
                   *question.imbalance > 1 ? std::to_string(places.ranks) : "1");
 }
 
+/// Options that a formula of loads and ranks in step would ignore.
+void check_formula(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
+                   std::vector<Fault>& faults) {
+  if (question.full)
+    faults.push_back({"--flows", "", "found \"full\", but this is worked out, not simulated", "folded"});
+  if (question.jitter.value_or(Seconds(0)) > Seconds(0))
+    faults.push_back({"--jitter", "", "this is worked out for ranks in step", "leave it out"});
+  // Where no message goes up a level there is one path.
+  if (cluster.fabric.routing == FabricRouting::ecmp && !peer_levels(cluster, places).empty())
+    faults.push_back({"--routing", "",
+                      "found \"ecmp\", but this is worked out for messages spread evenly over their paths", "adaptive"});
+}
+
 /// Options of other exchanges than the one asked for would be ignored, so they are faults.
-void check_options(const CollectiveQuestion& question, bool by_formula) {
+void check_options(const CollectiveQuestion& question, std::vector<Fault>& faults) {
   struct Option {
     const char* name;
     bool given, allowed;
@@ -326,16 +339,15 @@ void check_options(const CollectiveQuestion& question, bool by_formula) {
                                {"--degree", question.degree.has_value(), gossip},
                                {"--imbalance", question.imbalance.has_value(), unequal}})
     if (option.given && !option.allowed)
-      refuse_option(option.name, fmt::format("says nothing about {}", name_of(question.op)), "leave it out");
-  if (!by_formula) return;
-  if (question.full) refuse_option("--flows", "found \"full\", but this is worked out, not simulated", "folded");
-  if (question.jitter.value_or(Seconds(0)) > Seconds(0))
-    refuse_option("--jitter", "this is worked out for ranks in step", "leave it out");
+      faults.push_back({option.name, "", fmt::format("says nothing about {}", name_of(question.op)), "leave it out"});
 }
 
 RowPricer pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
                  std::optional<HostLibrary> library, const Catalog& catalog, std::vector<std::string>& notes) {
-  check_options(question, library || !is_collective(question.op));
+  std::vector<Fault> faults;
+  check_options(question, faults);
+  if (library || !is_collective(question.op)) check_formula(question, cluster, places, faults);
+  if (!faults.empty()) throw InputError(std::move(faults));
   if (question.of_servers()) return parameter_server_pricer(question, cluster, places, library);
   if (question.op == ExchangeKind::gossip) return gossip_pricer(question, cluster, places, library, notes);
   check_imbalance(question, places);

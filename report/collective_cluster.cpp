@@ -49,18 +49,27 @@ FabricSpec read_fabric(const Json& document, Diagnostics& diagnostics) {
   return out;
 }
 
+/// A preset of raw hosts that has the keys of a fabric: the one that these state, if it is any.
+std::string preset_to_name(const Json& fabric) {
+  const std::vector<std::string> known = raw_presets();
+  const bool stated = fabric.contains("preset") && fabric["preset"].is_string() &&
+                      std::find(known.begin(), known.end(), fabric["preset"].get<std::string>()) != known.end();
+  return stated ? fabric["preset"].get<std::string>() : std::string(name_of(FabricPreset::fat_tree));
+}
+
 /// Raw hosts are what their preset says: keys that change nothing about them are faults.
 void refuse_unheeded(const Json& fabric, const std::string& preset, Diagnostics& diagnostics) {
   const bool one_switch = preset == kStar || preset == name_of(FabricPreset::single_switch);
+  const std::string better = preset_to_name(fabric);
   for (const auto& [key, value] : fabric.items()) {
     const std::string at = "/cluster/fabric/" + key;
     if (key == "preset") {
       if (value != preset && !(one_switch && value == name_of(FabricPreset::single_switch)))
         diagnostics.error(at, fmt::format("found {}, but the raw hosts asked for are on a {}", value.dump(), preset),
-                          "name the preset: --cluster fat-tree");
+                          "name the preset: --cluster " + better);
     } else if (one_switch) {
       diagnostics.error(at, "changes nothing about hosts on one switch",
-                        "leave it out, or name another preset: --cluster fat-tree");
+                        "leave it out, or name another preset: --cluster " + better);
     } else if (key == "nics_per_node" || key == "nic_bandwidth_Gbps" || key == "network") {
       diagnostics.error(at, fmt::format("raw hosts have one NIC of {:.0f} GB/s", kRawRate.in(1_GBps)),
                         "leave it out, or name a node");
@@ -350,9 +359,9 @@ void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const C
   check_fabric(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics, cluster.machine.nic_bandwidth,
                cluster.network_switch, "/cluster/fabric", diagnostics);
   diagnostics.throw_if_faulty();
-  // Adding in the network is a service that has to be set up, so the usual switch of a rate does not mean it.
-  const bool named = !cluster.fabric.switch_id.empty() && cluster.network_switch != nullptr;
-  cluster.machine.network_sums = named && cluster.network_switch->sharp;
+  // Raw hosts have links alone, unless a switch is named.
+  const bool known = !cluster.raw || !cluster.fabric.switch_id.empty();
+  cluster.machine.network_sums = known && cluster.network_switch != nullptr && cluster.network_switch->sharp;
 }
 
 namespace {

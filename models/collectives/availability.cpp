@@ -50,7 +50,7 @@ std::optional<std::string> without_trees_of_switches(CollectiveKind kind, const 
 std::optional<std::string> without_network_sums(CollectiveKind, const GroupShape& group,
                                                 const CollectiveMachine& machine) {
   if (group.nodes() <= 1) return "collnet adds in the network, and the ranks are on one node";
-  if (!machine.network_sums) return "the fabric's switches do not add: none with SHARP is named";
+  if (!machine.network_sums) return "the fabric's switches do not add: they have no SHARP";
   return std::nullopt;
 }
 

@@ -283,11 +283,20 @@ INSTANTIATE_TEST_SUITE_P(
             "--degree"},
         Bad{"--op gossip --sizes 1K --ranks 16 --cluster dgx-h100 --algorithm ring", "--algorithm"},
         Bad{"--op gossip --sizes 1K --ranks 16 --cluster dgx-h100 --flows full", "--flows"},
+        Bad{"--op gossip --sizes 1K --ranks 64 --cluster dgx-h100 --set cluster.fabric.nodes_per_leaf=4 --routing ecmp",
+            "--routing: found \"ecmp\", but this is worked out"},
+        Bad{"--op parameter_server_push --sizes 1K --ranks 64 --cluster dgx-h100 --routing ecmp "
+            "--set cluster.fabric.nodes_per_leaf=4",
+            "--routing"},
+        Bad{"--op all_reduce --sizes 1K --ranks 64 --ranks-per-node 1 --cluster rental-ryzen9-7950x-128gb --routing ecmp "
+            "--set cluster.fabric.nodes_per_leaf=4",
+            "--routing"},
         Bad{"--op parameter_server_push --sizes 1K --ranks 16 --cluster dgx-h100 --servers-per-node 9",
             "--servers-per-node"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --servers 4", "--servers"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster single-gpu-star --fabric fat-tree",
             "/cluster/fabric/preset"},
+        Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster single-gpu-star --fabric torus-3d", "--cluster torus-3d"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster single-gpu-star --set cluster.fabric.nodes_per_leaf=4",
             "/cluster/fabric/nodes_per_leaf"},
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster torus-2d --set cluster.fabric.nics_per_node=2",
@@ -302,6 +311,39 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --graph ring", "--graph"}));
 
 double microseconds(const std::string& line) { return column(table(line), "time_us").front(); }
+
+TEST(Collective, EveryOptionThatSaysNothingIsNamed) {
+  const Finished run =
+      collective("--op all_reduce --sizes 1K --ranks 16 --cluster dgx-h100 --servers 3 --graph ring --imbalance 2");
+  EXPECT_EQ(run.code, 2);
+  for (const char* option : {"--servers: ", "--graph: ", "--imbalance: "}) EXPECT_THAT(run.err, HasSubstr(option));
+}
+
+// The switch that is usual for the NICs adds, as it does in a scenario; those of Ethernet do not.
+TEST(Collective, TheUsualSwitchAddsWhereItCan) {
+  const Json sums = table("--op all_reduce --sizes 1M --ranks 16 --cluster dgx-h100 --algorithm collnet");
+  EXPECT_EQ(sums["rows"][0]["algorithm"], "collnet");
+  EXPECT_THAT(collective("--op all_reduce --sizes 1M --ranks 16 --cluster meta-grand-teton --algorithm collnet").err,
+              HasSubstr("the fabric's switches do not add"));
+}
+
+// What the processors pass in LL the ranks that send share, and no NIC takes any of it away.
+TEST(Collective, FasterAndMoreNicsAreNeverSlowerInLl) {
+  const auto expect_not_slower = [](const std::string& line, const std::vector<std::string>& settings) {
+    double before = 1e12;
+    for (const std::string& setting : settings) {
+      const double time = microseconds(line + " --set cluster.fabric." + setting);
+      EXPECT_LE(time, before * (1 + 1e-9)) << line << " " << setting;
+      before = time;
+    }
+  };
+  expect_not_slower("--op all_reduce --algorithm tree --protocol ll --sizes 64K --ranks 64 --cluster dgx-a100-80gb",
+                    {"nic_bandwidth_Gbps=100", "nic_bandwidth_Gbps=400", "nic_bandwidth_Gbps=1600"});
+  expect_not_slower("--op all_reduce --sizes 8K --ranks 64 --cluster dgx-h100",
+                    {"nic_bandwidth_Gbps=400", "nic_bandwidth_Gbps=800", "nic_bandwidth_Gbps=1600"});
+  expect_not_slower("--op all_gather --sizes 64K --ranks 8 --ranks-per-node 1 --cluster dgx-h100",
+                    {"nics_per_node=1", "nics_per_node=2", "nics_per_node=4", "nics_per_node=8"});
+}
 
 /// What full flows take over what folded ones do.
 double full_over_folded(const std::string& line) {
