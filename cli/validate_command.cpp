@@ -50,6 +50,11 @@ std::string page(const ValidationScores& scores) {
   const Catalog catalog = Catalog::standard({});
   for (const std::string& id : catalog.ids("operator-profiles"))
     notes.operators.push_back(catalog.find<OperatorProfile>(id));
+  std::vector<OperatorSet> timed;
+  // Times alone: power needs constants of its own, which three boards have.
+  for (const OperatorSetScore& set : scores.operators)
+    if (set.figure == "time") timed.push_back(read_operators(read_csv(run_set_file(set.name)), set.name));
+  notes.left_out = left_out_operators(timed, catalog);
   return accuracy_page(scores, notes);
 }
 

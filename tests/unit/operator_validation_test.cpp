@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "calibration/validation/data_sets.hpp"
+#include "calibration/validation/operators/left_out_families.hpp"
 #include "calibration/validation/operators/operator_score.hpp"
 #include "tests/shipped_catalog.hpp"
 
@@ -69,6 +71,139 @@ TEST(OperatorPredictions, FormatsThatNobodyMeasuredTakeASiblingsShare) {
   EXPECT_LT(half / narrow, 1.6);  // twice the peak at 0.68 of the share
   EXPECT_TRUE(
       predict_operator(products("mi300x,bf16,1,4096,4096,4096,TN,1,hipblaslt,own\n").operators[0], catalog()).time);
+}
+
+constexpr const char* kAttentionHeader =
+    "accelerator_id,precision,implementation,direction,batch,heads,kv_heads,head_dim,head_dim_v,seq_q,seq_kv,causal,"
+    "time_us,tflops,source\n";
+
+/// One attention of 16 heads of 128 over 8,192 positions.
+MeasuredOperator attention(const std::string& accelerator, const std::string& kernel,
+                           const std::string& direction = "fwd", const std::string& format = "bf16") {
+  const std::string row =
+      fmt::format("{},{},{},{},2,16,16,128,128,8192,8192,1,1000,,own\n", accelerator, format, kernel, direction);
+  return read(kAttentionHeader + row).operators.front();
+}
+
+OperatorPrediction attention_on(const std::string& accelerator, const std::string& kernel,
+                                const std::string& direction = "fwd", const std::string& format = "bf16") {
+  OperatorPrediction out = predict_operator(attention(accelerator, kernel, direction, format), catalog());
+  EXPECT_TRUE(out.time) << accelerator << ", " << kernel << ": " << out.reason;
+  return out;
+}
+
+// H200 has H100's multiprocessors: nothing that only H100's kernels tell makes it quicker by much.
+TEST(OperatorSiblings, KernelsTakeAsLongOnTheSameMultiprocessors) {
+  for (const char* kernel : {"flash1", "flash2", "flash3", "flash4", "triton", "cudnn"}) {
+    const Seconds h100 = *attention_on("h100-sxm-80gb", kernel).time;
+    const Seconds h200 = *attention_on("h200-sxm-141gb", kernel).time;
+    EXPECT_NEAR(h200 / h100, 1, 0.1) << kernel;
+  }
+  // Scores in memory gain the bandwidth's ratio.
+  EXPECT_NEAR(*attention_on("h200-sxm-141gb", "unfused").time / *attention_on("h100-sxm-80gb", "unfused").time,
+              3.35 / 4.8, 0.1);
+}
+
+TEST(OperatorSiblings, OlderGenerationsOfKernelsAreSlowerOnEveryAccelerator) {
+  for (const char* accelerator : {"h100-sxm-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "gb300"})
+    for (const char* direction : {"fwd", "bwd"}) {
+      const Seconds first = *attention_on(accelerator, "flash1", direction).time;
+      const Seconds second = *attention_on(accelerator, "flash2", direction).time;
+      const Seconds newest = *attention_on(accelerator, "cudnn", direction).time;
+      EXPECT_GT(first / second, 1.5) << accelerator << ' ' << direction;
+      EXPECT_GT(second / newest, 1.4) << accelerator << ' ' << direction;
+    }
+}
+
+// FlashAttention 2 has A100's instructions, which on B200 reach a quarter of a multiprocessor's FLOPs of a cycle.
+TEST(OperatorSiblings, WrittenKernelsGainMultiprocessorsAndClockAlone) {
+  const double flops = 2.0 * 2 * 16 * 8192.0 * 8192 * 256 / 2;
+  const Seconds b200 = *attention_on("b200-sxm-180gb", "flash2").time;
+  EXPECT_NEAR(flops / b200.value() / 1e12, 400, 80);
+}
+
+TEST(OperatorSiblings, KernelsHaveSpellingsAndUnknownOnesAreRefused) {
+  for (const auto& [spelling, name] : std::map<std::string, std::string>{{"triton", "flash-triton"},
+                                                                         {"FA2", "flash2"},
+                                                                         {"flash_attn_3", "flash3"},
+                                                                         {"cudnn-det", "cudnn-deterministic"}})
+    EXPECT_EQ(attention_on("h100-sxm-80gb", spelling).time, attention_on("h100-sxm-80gb", name).time) << spelling;
+  const OperatorPrediction unknown = predict_operator(attention("h100-sxm-80gb", "thunderkittens"), catalog());
+  EXPECT_FALSE(unknown.time);
+  EXPECT_NE(unknown.reason.find("implementation: found \"thunderkittens\", expected one of"), std::string::npos)
+      << unknown.reason;
+  const OperatorPrediction near = predict_operator(attention("h100-sxm-80gb", "flash-5"), catalog());
+  EXPECT_NE(near.reason.find("flash-"), std::string::npos) << near.reason;
+  const OperatorPrediction foreign = predict_operator(attention("mi300x", "cudnn"), catalog());
+  EXPECT_NE(foreign.reason.find("no constants of attention by cudnn on amd-cdna3, expected one of"), std::string::npos)
+      << foreign.reason;
+}
+
+// Kernels that are measured say so; what is carried over says whose it is.
+TEST(OperatorSiblings, EstimatesSayWhoseConstantsTheyAre) {
+  EXPECT_EQ(attention_on("h100-sxm-80gb", "flash2").estimate, "");
+  EXPECT_EQ(attention_on("h200-sxm-141gb", "flash2").estimate.substr(0, 60),
+            "nvidia-hopper-h200: attention by flash-2 as nvidia-hopper, 1");
+  EXPECT_NE(attention_on("h100-sxm-80gb", "flash3", "bwd").estimate, "");
+  EXPECT_NE(attention_on("h200-sxm-141gb", "flash3", "fwd", "fp8").estimate.find("as cudnn's"), std::string::npos);
+  const OperatorSetScore score =
+      score_operators(products("rtx-4090,bf16,1,8192,8192,8192,TN,7000,cublas,own\n"), catalog());
+  ASSERT_EQ(score.estimates.size(), 1U);
+  EXPECT_EQ(score.estimates.begin()->first,
+            "nvidia-ada-geforce: bf16 products as nvidia-ada, shares of peaks by the ratio of what steps sustain");
+  const Json json = operator_json(score);
+  EXPECT_EQ(json["estimated"][0]["rows"], 1);
+  EXPECT_EQ(json["groups"][0]["estimated"], 1);
+}
+
+// Families that steps know have operators: by a sibling's shapes, or from what steps use.
+TEST(OperatorSiblings, EveryFamilyThatStepsKnowHasOperators) {
+  for (const std::string accelerator : {"rtx-4090", "rtx-3090", "a10g", "gaudi2", "gaudi3", "tpu-v4", "tpu-v5e",
+                                        "tpu-v6e", "tpu-v7x", "trainium1", "trainium2"}) {
+    const MeasuredOperator product =
+        products(accelerator + ",bf16,1,16384,8192,8192,TN,1,library,own\n").operators.front();
+    const OperatorPrediction out = predict_operator(product, catalog());
+    ASSERT_TRUE(out.time) << accelerator << ": " << out.reason;
+    EXPECT_NE(out.estimate, "") << accelerator;
+    const double share = 2.0 * 16384 * 8192 * 8192 / out.time->value() /
+                         catalog().find<Accelerator>(accelerator)->peak(Precision::bf16).value();
+    EXPECT_GT(share, 0.45) << accelerator;
+    EXPECT_LE(share, 1) << accelerator;
+    attention_on(accelerator, "flash2");
+    attention_on(accelerator, "unfused", "bwd");
+  }
+}
+
+/// Mean error of a set's accelerator, or of one kernel on it, that is predicted without its own measurements.
+double left_out_error(const std::vector<LeftOutOperators>& all, std::string_view accelerator, std::string_view kernel) {
+  for (const LeftOutOperators& one : all)
+    if (one.accelerator == accelerator && one.kernel == kernel) return one.siblings.value_or(1e9);
+  ADD_FAILURE() << "no " << accelerator << ' ' << kernel;
+  return 0;
+}
+
+TEST(OperatorSiblings, AcceleratorsLeftOutAreNearTheirMeasurements) {
+  const std::vector<LeftOutOperators> products_out =
+      left_out_operators({read_operators(read_csv(run_set_file("operators-gemm")), "operators-gemm")}, catalog());
+  for (const char* near : {"h100-sxm-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "b300-sxm-270gb", "gb200", "a40"})
+    EXPECT_LT(left_out_error(products_out, near, ""), 16) << near;
+  for (const char* far : {"a100-sxm-80gb", "l40s", "rtx-pro-6000-blackwell-server", "v100-sxm2-32gb"})
+    EXPECT_LT(left_out_error(products_out, far, ""), 20) << far;
+}
+
+TEST(OperatorSiblings, KernelsLeftOutAreNearTheirMeasurements) {
+  const std::vector<LeftOutOperators> kernels = left_out_operators(
+      {read_operators(read_csv(run_set_file("operators-attention")), "operators-attention")}, catalog());
+  for (const auto& [accelerator, kernel] :
+       std::vector<std::pair<const char*, const char*>>{{"h200-sxm-141gb", "flash-3"},
+                                                        {"h200-sxm-141gb", "cudnn"},
+                                                        {"h100-sxm-80gb", "flash-1"},
+                                                        {"h100-sxm-80gb", "flash-2"},
+                                                        {"a100-sxm-80gb", "flash-2-paged"},
+                                                        {"l40s", "flash-2"},
+                                                        {"rtx-pro-6000-blackwell-server", "flash-2"},
+                                                        {"gb200", "cudnn"}})
+    EXPECT_LT(left_out_error(kernels, accelerator, kernel), 16) << accelerator << ' ' << kernel;
 }
 
 OperatorSetScore shipped_score(const std::string& name) {

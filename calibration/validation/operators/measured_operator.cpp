@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "calibration/validation/operators/attention_kernels.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 
@@ -77,16 +78,16 @@ AttentionPass pass_of(std::string_view direction) {
   return direction == "bwd" ? AttentionPass::backward : AttentionPass::both;
 }
 
-/// Kernels that are known under several names, and those that serving adds work to: writing keys and values to the
-/// cache belongs to the kernel there.
-std::string kernel_name(const std::string& implementation, const std::string& source) {
-  const bool serving = source.substr(0, 4) == "aic:";
-  if (implementation == "TE (cudnn or flash)") return "transformer-engine";
-  std::string name = implementation;
-  for (const std::string_view flash : {"flash1", "flash2", "flash3", "flash4"})
-    if (name == flash) name.insert(5, "-");
-  if (name == "cudnn-det") name = "cudnn-deterministic";
-  return serving ? name + "-paged" : name;
+/// The kernel that a row names; refused where none has the name. Serving adds work to kernels: writing keys and values
+/// to the cache belongs to them there.
+std::string kernel_name(MeasuredOperator& out) {
+  const bool serving = out.source.substr(0, 4) == "aic:";
+  const std::optional<std::string> name = attention_kernel_of(out.implementation);
+  if (!name) {
+    out.refusal = not_understood("implementation", out.implementation, attention_kernel_names());
+    return out.implementation;
+  }
+  return serving && *name != "unfused" ? *name + "-paged" : *name;
 }
 
 void read_attention(MeasuredOperator& out, const CsvRow& row) {
@@ -105,7 +106,7 @@ void read_attention(MeasuredOperator& out, const CsvRow& row) {
   shape.pass = pass_of(direction_of(out, row, kPasses));
   shape.element_bytes = element_bytes(out.format);
   out.implementation = row.text("implementation");
-  work.kernel = kernel_name(out.implementation, out.source);
+  work.kernel = kernel_name(out);
   out.family = fmt::format("{}/{}/{}", shape.heads, shape.key_heads, shape.head_size);
   out.work = std::move(work);
 }

@@ -21,6 +21,7 @@ constexpr double kShortestSustained = 50e-6;
 /// Measured and predicted of the rows that share a line of the report.
 struct Sample {
   std::size_t rows = 0;
+  int estimated = 0;
   std::vector<double> errors, ratios;
   void add(std::optional<double> predicted, double measured) {
     ++rows;
@@ -76,10 +77,14 @@ OperatorSetScore score_operators(const OperatorSet& set, const Catalog& catalog)
     sample.add(predicted, measured);
     if (predicted) points.push_back({one.line, one.accelerator, *predicted, measured});
   };
+  OperatorMachines machines(catalog);
   for (const MeasuredOperator& one : set.operators) {
-    const OperatorPrediction prediction = predict_operator(one, catalog);
+    const OperatorPrediction prediction = machines.predict(one);
     if (!prediction.time) ++out.reasons[prediction.reason];
-    groups[{one.accelerator, one.format, "time"}].add(value(prediction.time), one.measured.value());
+    if (!prediction.estimate.empty()) ++out.estimates[prediction.estimate];
+    Sample& group = groups[{one.accelerator, one.format, "time"}];
+    group.add(value(prediction.time), one.measured.value());
+    if (!prediction.estimate.empty()) ++group.estimated;
     add(times, time_points, one, value(prediction.time), one.measured.value());
     if (!one.power) continue;
     groups[{one.accelerator, one.format, "power"}].add(value(prediction.power), one.power->value());
@@ -101,7 +106,7 @@ OperatorSetScore score_operators(const OperatorSet& set, const Catalog& catalog)
   out.errors.kendall_tau = tau_of(time_points);
   out.points = measures_power ? std::move(power_points) : std::move(time_points);
   for (const auto& [key, sample] : groups)
-    out.groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), figures(sample)});
+    out.groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), figures(sample), sample.estimated});
   return out;
 }
 
@@ -125,6 +130,7 @@ std::string operator_report(const std::vector<OperatorSetScore>& scores) {
       out +=
           line("  " + group.accelerator,
                group.figure == "time" ? group.format : fmt::format("{} {}", group.format, group.figure), group.errors);
+    for (const auto& [basis, rows] : score.estimates) out += fmt::format("  estimated, {} rows: {}\n", rows, basis);
     for (const auto& [reason, rows] : score.reasons) out += fmt::format("  not covered, {} rows: {}\n", rows, reason);
   }
   return out;
@@ -136,6 +142,8 @@ Json operator_json(const OperatorSetScore& score) {
   out["figure"] = score.figure;
   out["not_covered"] = Json::array();
   for (const auto& [reason, rows] : score.reasons) out["not_covered"].push_back({{"reason", reason}, {"rows", rows}});
+  out["estimated"] = Json::array();
+  for (const auto& [basis, rows] : score.estimates) out["estimated"].push_back({{"basis", basis}, {"rows", rows}});
   out["worst"] = Json::array();
   for (const OperatorPoint& worst : worst_of(score))
     out["worst"].push_back({{"id", worst.accelerator},
@@ -146,7 +154,10 @@ Json operator_json(const OperatorSetScore& score) {
                             {"error_pct", json_figure(100 * absolute_error(worst.predicted, worst.measured))}});
   out["groups"] = Json::array();
   for (const OperatorGroup& group : score.groups) {
-    Json one{{"accelerator", group.accelerator}, {"format", group.format}, {"figure", group.figure}};
+    Json one{{"accelerator", group.accelerator},
+             {"format", group.format},
+             {"figure", group.figure},
+             {"estimated", group.estimated}};
     one.update(figures_json(group.errors));
     out["groups"].push_back(std::move(one));
   }

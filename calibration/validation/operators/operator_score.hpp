@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibration/validation/accuracy_figures.hpp"
-#include "calibration/validation/operators/prediction.hpp"
+#include "calibration/validation/operators/operator_machines.hpp"
 #include "fields/json_text.hpp"
 
 namespace stepcast {
@@ -16,6 +16,7 @@ struct OperatorGroup {
   std::string accelerator, format;
   std::string figure;  ///< "time" or "power"
   AccuracyFigures errors;
+  int estimated = 0;  ///< rows predicted with constants that measurements of the family did not make
 };
 
 /// A covered row's time or power, for drawings.
@@ -33,7 +34,8 @@ struct OperatorSetScore {
   AccuracyFigures errors;             ///< and rank correlation of times
   std::vector<OperatorGroup> groups;  ///< by accelerator and format
   std::map<std::string, int> reasons;
-  std::vector<OperatorPoint> points;  ///< of `figure`
+  std::map<std::string, int> estimates;  ///< rows by whose constants they go, where not their own family's
+  std::vector<OperatorPoint> points;     ///< of `figure`
 };
 
 OperatorSetScore score_operators(const OperatorSet& set, const Catalog& catalog);

@@ -15,14 +15,19 @@ struct OperatorPrediction {
   std::optional<Seconds> time;
   std::optional<Watts> power;  ///< where the row measures power
   std::string reason;
+  std::string estimate;  ///< whose constants these are, where measurements of the family did not make them; else empty
 };
 
 /// An accelerator and the constants of its family.
 struct OperatorMachine {
   const Accelerator* accelerator = nullptr;
   const OperatorProfile* profile = nullptr;
-  std::vector<const OperatorProfile*> siblings;  ///< nearest first: whose formats stand for ones that nobody measured
+  std::vector<const OperatorProfile*> siblings = {};  ///< nearest first: for formats that nobody measured
+  const ComputeProfile* compute = nullptr;            ///< what steps use: for formats that no sibling has either
 };
+
+/// Format of numbers that a table's compute in (fp16-tensor: fp16; fp16-storage: fp32; fp8_block: fp8); null for none.
+std::optional<Precision> precision_of_format(std::string_view format);
 
 /// Peak that a table's format computes at (fp16-tensor: fp16's; fp16-storage: fp32's; fp8_block and mxfp8: fp8's); 0
 /// when the accelerator has none.
@@ -36,7 +41,5 @@ std::string convolution_format(const OperatorProfile& profile, std::string_view 
 
 /// Predicts one operator.
 OperatorPrediction predict_operator(const MeasuredOperator& measured, const OperatorMachine& machine);
-/// The same with the machine looked up. Throws InputError when an entry of the catalogue is faulty.
-OperatorPrediction predict_operator(const MeasuredOperator& measured, const Catalog& catalog);
 
 }  // namespace stepcast

@@ -70,6 +70,11 @@ std::string accuracy_page(const ValidationScores& scores, const AccuracyNotes& n
                  "attention by heads and their\nsize, streaming kernels by columns (`stepcast-fit-operators`, the "
                  "profiles' `fit.error_percent`).",
                  markdown_operators_left_out(notes.operators));
+  out += section("Operators of accelerators that nobody timed",
+                 "Mean error in % of times when an accelerator is predicted without the measurements of its family: as "
+                 "a sibling by the rules of\n[operators.md](models/operators.md), and from what steps use alone. Rows "
+                 "with a kernel: that kernel of attention alone is left out,\nwith its other formats.",
+                 markdown_new_accelerators(notes.left_out));
   out += section("Collectives", notes.collectives,
                  "Mean / median error in % by size, as validated:\n\n" + markdown_collectives(scores.collectives) +
                      "\nBy accelerator, all sizes and operations:\n\n" +

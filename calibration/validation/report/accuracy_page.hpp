@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "calibration/validation/observations.hpp"
+#include "calibration/validation/operators/left_out_families.hpp"
 #include "calibration/validation/recorded_accuracy.hpp"
 #include "calibration/validation/report/validation_scores.hpp"
 #include "hardware-catalog/operator_profile.hpp"
@@ -15,6 +16,7 @@ struct AccuracyNotes {
   std::vector<Observation> observations;
   std::vector<GrownError> grown_errors;
   std::vector<const OperatorProfile*> operators;
+  std::vector<LeftOutOperators> left_out;
   std::string weak_points, collectives;  ///< Markdown that people wrote, `calibration/accuracy/`
 };
 

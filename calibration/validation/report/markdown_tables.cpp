@@ -265,6 +265,14 @@ std::string markdown_operators_left_out(const std::vector<const OperatorProfile*
   return out;
 }
 
+std::string markdown_new_accelerators(const std::vector<LeftOutOperators>& left_out) {
+  std::string out = header({"set: accelerator, kernel", "rows", "its own constants", "as a sibling", "by steps alone"});
+  for (const LeftOutOperators& one : left_out)
+    out += line({fmt::format("{}: {}{}{}", one.set, one.accelerator, one.kernel.empty() ? "" : ", ", one.kernel),
+                 std::to_string(one.rows), figure_text(one.own), figure_text(one.siblings), figure_text(one.steps)});
+  return out;
+}
+
 std::string markdown_collectives(const std::vector<CollectiveScore>& sets) {
   std::string out = header({"set, place, operation", "≤ 1 KiB", "1–64 KiB", "64 KiB–16 MiB", "≥ 16 MiB"});
   for (const CollectiveScore& set : sets)

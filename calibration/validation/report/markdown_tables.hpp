@@ -25,6 +25,8 @@ std::string markdown_observations(const std::vector<Observation>& observations);
 std::string markdown_operators(const std::vector<OperatorSetScore>& sets);
 /// Cross-validated errors of the operator profiles that measurements of their own made.
 std::string markdown_operators_left_out(const std::vector<const OperatorProfile*>& profiles);
+/// Errors of accelerators and kernels whose own measurements are left out.
+std::string markdown_new_accelerators(const std::vector<LeftOutOperators>& left_out);
 std::string markdown_collectives(const std::vector<CollectiveScore>& sets);
 std::string markdown_collective_accelerators(const std::vector<CollectiveScore>& sets);
 std::string markdown_grown(const std::vector<GrownError>& grown);
