@@ -112,6 +112,12 @@ bool is_rack(const Accelerator& accelerator, long devices, long ranks) {
   return (accelerator.id.substr(0, 2) == "gb") && devices == kTray && ranks > devices;
 }
 
+/// Why NICs do not say how fast they are, with a number where one lacks its unit.
+std::string no_rate(const std::string& nics) {
+  if (nics.find_first_of("0123456789") == std::string::npos) return "the NIC's rate is not stated";
+  return fmt::format("the NIC's rate is not stated: found \"{}\", expected as in \"8x 400 Gb/s InfiniBand\"", nics);
+}
+
 /// Machine and place of a device row.
 void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& catalog) {
   const std::string gpu = row.text("gpu");
@@ -124,6 +130,8 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
   auto [ranks, nodes, devices, what] = ranks_of(row, "gpus_per_node", "GPUs");
   const std::string nic_text = row.text("nic");
   StatedNics nics = read_nics(nic_text);
+  // "8x 400G per GPU" of servers of eight has counted those of the node.
+  if (nics.per_device && nics.count != devices) nics.count *= static_cast<int>(devices);
   const bool rack = is_rack(*accelerator, devices, ranks);
   if (rack) {
     const long trays = std::min<long>(kRack / kTray, nodes);
@@ -146,7 +154,7 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
   out.where = pcie ? MeasuredWhere::node_pcie : MeasuredWhere::node_native;
   if (nodes <= 1) return;
   if (!nics.bandwidth) {
-    out.refusal = "the NIC's rate is not stated";
+    out.refusal = no_rate(nic_text);
     return;
   }
   machine.nics = nics.count;
@@ -221,7 +229,7 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   const std::string library = row.text("library_version");
   if (!contains(library, "Open MPI") && !contains(library, "Gloo")) out.refusal = "no rules of this library";
   const StatedNics nics = read_nics(row.text("network"));
-  if (!nics.bandwidth) out.refusal = "the NIC's rate is not stated";
+  if (!nics.bandwidth) out.refusal = no_rate(row.text("network"));
   const StatedRanks stated = ranks_of(row, "ranks_per_node", "ranks");
   refuse(out, contradiction_in(stated));
   if (!out.refusal.empty()) return out;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <regex>
+#include <vector>
 
 #include "fields/plain_text.hpp"
 
@@ -54,14 +55,52 @@ constexpr std::array kKinds{
     NamedKind{"gbe", NetworkKind::ethernet_tcp},
 };
 
+/// A number that stands alone, behind a count at most, is no rate of NICs unless it is one in Gb/s that NICs or servers
+/// have: "EFA 3200".
+constexpr std::array kUsualGbps{10.0, 25.0, 40.0, 50.0, 56.0, 100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0, 6400.0};
+
+/// Numbers of a text without a unit that are no count and no part of a name.
+std::vector<double> bare_numbers(std::string text) {
+  // "ConnectX-7", "BlueField-3", "Slingshot 11", "HDR200", "v2"; "8x", "x8" and the number that a text begins with.
+  static const std::regex kNames(R"((?:connectx|bluefield|slingshot|cassini)[\s-]*\d+|[a-z]+\d+)");
+  static const std::regex kCounts(
+      R"((?:^|[^a-z\d.])\d+\s*(?:x|×)|(?:^|\s)(?:x|×)\s*\d+\b|^\s*(?:[12]?\d|3[0-2])\s+(?=[a-z]))");
+  text = std::regex_replace(std::regex_replace(text, kNames, " "), kCounts, " ");
+  static const std::regex kNumber(R"((?:^|[^\w.-])(\d+(?:\.\d+)?)(?![\w.]))");
+  std::vector<double> out;
+  for (std::sregex_iterator at(text.begin(), text.end(), kNumber), end; at != end; ++at)
+    out.push_back(std::stod((*at)[1]));
+  return out;
+}
+
+/// What numbers without a unit say: one usual rate, else nothing.
+std::optional<double> usual_rate(const std::vector<double>& numbers) {
+  if (numbers.size() != 1) return std::nullopt;
+  const bool usual = std::find(kUsualGbps.begin(), kUsualGbps.end(), numbers.front()) != kUsualGbps.end();
+  return usual ? std::optional(numbers.front()) : std::nullopt;
+}
+
 std::optional<double> stated_gbps(const std::string& text) {
   static const std::regex kFigure(R"((\d+(?:\.\d+)?)\s*(?:gbit/s|gb/s|gbps|gbe|g)(?![a-z]))");
   std::smatch match;
   if (std::regex_search(text, match, kFigure)) return std::stod(match[1]);
+  if (const std::vector<double> numbers = bare_numbers(text); !numbers.empty()) return usual_rate(numbers);
   const auto named = std::find_if(kRates.begin(), kRates.end(),
                                   [&](const NamedRate& r) { return text.find(r.name) != std::string::npos; });
   if (named == kRates.end()) return std::nullopt;
   return named->gbps;
+}
+
+/// NICs that a text counts: "8x" or "8 x" wherever it stands, "x8", and "8 ConnectX-7" up to 32, but no number before
+/// its unit, which is a rate.
+std::optional<int> stated_count(const std::string& text) {
+  static const std::regex kBefore(R"((?:^|[^\w.])(\d{1,3})\s*(?:x|×))");
+  static const std::regex kBehind(R"(\s(?:x|×)\s*(\d{1,3})(?!\s*(?:g|gb|gbe|gbit|gbps)(?:\W|$))\b)");
+  static const std::regex kFirst(R"(^\s*([12]?\d|3[0-2])\s(?!\s*(?:g|gb|gbe|gbit|gbps)(?:\W|$)))");
+  std::smatch match;
+  for (const std::regex* pattern : {&kBefore, &kBehind, &kFirst})
+    if (std::regex_search(text, match, *pattern)) return std::stoi(match[1]);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -69,10 +108,10 @@ std::optional<double> stated_gbps(const std::string& text) {
 StatedNics read_nics(std::string_view stated) {
   const std::string text = lower_case(stated);
   StatedNics out;
-  // "8x", "8 x", and "8 ConnectX-7": a number before its unit is a rate.
-  static const std::regex kCount(R"(^\s*(\d+)\s*(?:x|×|\s(?!\s*(?:g|gb|gbe|gbit|gbps)(?:\W|$))))");
-  std::smatch match;
-  if (std::regex_search(text, match, kCount)) out.count = std::stoi(match[1]);
+  const std::optional<int> count = stated_count(text);
+  out.count = count.value_or(1);
+  // "8x 400G (one per GPU)" has counted those of the node.
+  out.per_device = contains(text, "per gpu") && !(count && contains(text, "one per gpu"));
   if (const auto gbps = stated_gbps(text)) out.bandwidth = BytesPerSecond(*gbps * 1e9 / 8);
   const auto named = std::find_if(kKinds.begin(), kKinds.end(),
                                   [&](const NamedKind& k) { return text.find(k.name) != std::string::npos; });

@@ -15,21 +15,30 @@ struct NicCase {
 };
 
 TEST(NicText, ReadsWhatTablesWrite) {
-  for (const NicCase& c :
-       {NicCase{"8x ConnectX-7 400G IB NDR", 8, 400, NetworkKind::infiniband},
-        NicCase{"2x Slingshot 11 200G", 2, 200, NetworkKind::slingshot},
-        NicCase{"32x 100G EFA v2", 32, 100, NetworkKind::efa},
-        NicCase{"8x BlueField-3 400G RoCE", 8, 400, NetworkKind::ethernet_rdma},
-        NicCase{"2x 100G IB EDR", 2, 100, NetworkKind::infiniband},
-        NicCase{"4x HDR200", 4, 200, NetworkKind::infiniband}, NicCase{"4x HDR", 4, 200, NetworkKind::infiniband},
-        NicCase{"1x 200 Gb/s RoCE", 1, 200, NetworkKind::ethernet_rdma},
-        NicCase{"1 RoCE virtual function (25G class)", 1, 25, NetworkKind::ethernet_rdma},
-        NicCase{"1x 100G Ethernet, TCP sockets", 1, 100, NetworkKind::ethernet_tcp},
-        NicCase{"4x Slingshot-11", 4, 200, NetworkKind::slingshot},
-        NicCase{"400 Gb/s RoCE", 1, 400, NetworkKind::ethernet_rdma},
-        NicCase{"25 GbE", 1, 25, NetworkKind::ethernet_tcp}, NicCase{"3200 Gb/s EFA", 1, 3200, NetworkKind::efa},
-        NicCase{"1x 100G Omni-Path, fat tree", 1, 100, NetworkKind::omni_path},
-        NicCase{"8x 400 Gbit/s NDR InfiniBand", 8, 400, NetworkKind::infiniband}}) {
+  for (const NicCase& c : {NicCase{"8x ConnectX-7 400G IB NDR", 8, 400, NetworkKind::infiniband},
+                           NicCase{"2x Slingshot 11 200G", 2, 200, NetworkKind::slingshot},
+                           NicCase{"32x 100G EFA v2", 32, 100, NetworkKind::efa},
+                           NicCase{"8x BlueField-3 400G RoCE", 8, 400, NetworkKind::ethernet_rdma},
+                           NicCase{"2x 100G IB EDR", 2, 100, NetworkKind::infiniband},
+                           NicCase{"4x HDR200", 4, 200, NetworkKind::infiniband},
+                           NicCase{"4x HDR", 4, 200, NetworkKind::infiniband},
+                           NicCase{"1x 200 Gb/s RoCE", 1, 200, NetworkKind::ethernet_rdma},
+                           NicCase{"1 RoCE virtual function (25G class)", 1, 25, NetworkKind::ethernet_rdma},
+                           NicCase{"1x 100G Ethernet, TCP sockets", 1, 100, NetworkKind::ethernet_tcp},
+                           NicCase{"4x Slingshot-11", 4, 200, NetworkKind::slingshot},
+                           NicCase{"400 Gb/s RoCE", 1, 400, NetworkKind::ethernet_rdma},
+                           NicCase{"25 GbE", 1, 25, NetworkKind::ethernet_tcp},
+                           NicCase{"3200 Gb/s EFA", 1, 3200, NetworkKind::efa},
+                           NicCase{"1x 100G Omni-Path, fat tree", 1, 100, NetworkKind::omni_path},
+                           NicCase{"8x 400 Gbit/s NDR InfiniBand", 8, 400, NetworkKind::infiniband},
+                           NicCase{"GPUDirect-TCPX 8x200G", 8, 200, NetworkKind::ethernet_tcp},
+                           NicCase{"EFA 32 x 100G", 32, 100, NetworkKind::efa},
+                           NicCase{"NDR400 x8", 8, 400, NetworkKind::infiniband},
+                           NicCase{"4xHDR", 4, 200, NetworkKind::infiniband},
+                           NicCase{"EFA 3200", 1, 3200, NetworkKind::efa},
+                           NicCase{"8x ConnectX-7 400 NDR", 8, 400, NetworkKind::infiniband},
+                           NicCase{"HDR 100", 1, 100, NetworkKind::infiniband},
+                           NicCase{"32 EFA 100G", 32, 100, NetworkKind::efa}}) {
     const StatedNics nics = read_nics(c.text);
     EXPECT_EQ(nics.count, c.count) << c.text;
     ASSERT_TRUE(nics.bandwidth.has_value()) << c.text;
@@ -45,8 +54,16 @@ TEST(NicText, TellsWhichWayTcpReachesDevices) {
 }
 
 TEST(NicText, GuessesNoRate) {
-  for (const char* text : {"not stated", "InfiniBand, rate not stated (SHARP on)", "not stated (slow cloud network)"})
+  for (const char* text : {"not stated", "InfiniBand, rate not stated (SHARP on)", "not stated (slow cloud network)",
+                           "EFA 3100", "RoCE 12.5", "100 200 RoCE"})
     EXPECT_FALSE(read_nics(text).bandwidth.has_value()) << text;
+}
+
+TEST(NicText, CountsThoseOfADevice) {
+  EXPECT_TRUE(read_nics("400 Gb/s IB per GPU").per_device);
+  EXPECT_FALSE(read_nics("8x 400G (one per GPU; kind not stated)").per_device);
+  EXPECT_FALSE(read_nics("8x 400 Gb/s InfiniBand").per_device);
+  EXPECT_TRUE(read_nics("4x 100G EFA per GPU").per_device);
 }
 
 TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
