@@ -23,24 +23,41 @@ constexpr std::array<std::string_view, 10> kMakers{"nvidia", "amd",   "intel",  
 /// Revisions of NVIDIA's module from Ampere on, which ids leave out: "sxm4" and "sxm5" are "sxm".
 std::string plain(const std::string& word) { return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word; }
 
-Words words_in(std::string_view text) {
-  Words out;
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> out;
   std::string word;
   for (const char letter : lower_case(text) + " ") {
     if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
       word += letter;
     } else if (!word.empty()) {
-      if (std::find(kMakers.begin(), kMakers.end(), word) == kMakers.end()) out.insert(plain(word));
+      if (std::find(kMakers.begin(), kMakers.end(), word) == kMakers.end()) out.push_back(plain(word));
       word.clear();
     }
   }
+  // "GB200 NVL72" is a rack of what "GB200" names; "H100 NVL" is a board.
+  if (out.size() == 2 && out.front().starts_with("gb") && out.back().starts_with("nvl")) out.pop_back();
   return out;
 }
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += word;
+  return out;
+}
+
+/// Names by which nvidia-smi shows boards that say less than their ids, or something else: the board of H100 with HBM3
+/// and 80 GB is the SXM one, H200 without "NVL" too, and 480 GB are of Grace.
+struct Shown {
+  std::string_view words, id;
+};
+constexpr std::array kShown{Shown{"h10080gbhbm3", "h100-sxm-80gb"}, Shown{"h200", "h200-sxm-141gb"},
+                            Shown{"gh200480gb", "gh200-96gb"}};
 
 struct Named {
   std::string id;
   Words words;
-  bool on_sale;  ///< of the shipped catalogue: what only tables of runs name is not meant by fewer words
+  std::string squeezed;  ///< all of them in a row, whatever stands between
+  bool on_sale;          ///< of the shipped catalogue: what only tables of runs name is not meant by fewer words
 };
 
 std::vector<Named> read_names() {
@@ -50,7 +67,9 @@ std::vector<Named> read_names() {
       const std::string id = entry.path().stem().string();
       // Half a board is not what a board's name means, nor a later version what the name without one does.
       const bool part = contains(id, "half") || contains(id, "gcd") || contains(id, "-3e");
-      out.push_back({id, words_in(id), contains(folder, "hardware-catalog") && !part});
+      const std::vector<std::string> words = words_in(id);
+      out.push_back(
+          {id, Words(words.begin(), words.end()), joined(words), contains(folder, "hardware-catalog") && !part});
     }
   std::sort(out.begin(), out.end(), [](const Named& a, const Named& b) { return a.id < b.id; });
   return out;
@@ -63,10 +82,14 @@ const std::vector<Named>& names() {
 
 /// The entries whose words hold all of the text's: one where it means one.
 std::vector<std::string> meant(std::string_view text) {
-  const Words stated = words_in(text);
+  const std::vector<std::string> words = words_in(text);
+  const Words stated(words.begin(), words.end());
+  const std::string squeezed = joined(words);
+  for (const Shown& shown : kShown)
+    if (shown.words == squeezed) return {std::string(shown.id)};
   std::vector<std::string> out;
   for (const Named& one : names()) {
-    if (one.words == stated) return {one.id};
+    if (one.words == stated || (!squeezed.empty() && one.squeezed == squeezed)) return {one.id};
     const bool holds = std::includes(one.words.begin(), one.words.end(), stated.begin(), stated.end());
     if (holds && one.on_sale && !stated.empty()) out.push_back(one.id);
   }

@@ -130,7 +130,7 @@ MeasuredRun published_megatron_run(const CsvRow& row) {
   const Json cluster = cluster_of(row.text("gpu"), gpus, kGpusPerServer);
   const Json workload{
       {"model", model}, {"global_batch", batch}, {"seq_len", seq_len}, {"precision", defaults.precision}};
-  const std::string recompute = row.text("recompute"), sharded = row.text("sequence_parallel");
+  const std::string recompute = stated_recomputation(row.text("recompute")), sharded = row.text("sequence_parallel");
   const std::optional<bool> sequence_parallel = stated_flag(sharded);
   Json strategy{{"framework", defaults.profile},
                 {"tensor_parallel", row.required_whole("tensor_parallel")},

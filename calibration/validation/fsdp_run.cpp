@@ -71,7 +71,8 @@ class FsdpRow {
   const FrameworkDefaults& framework() {
     constexpr std::string_view kComposer = "pytorch-fsdp (Composer)";
     const std::string stated = row_.text("framework");
-    const FrameworkDefaults* found = find_defaults(stated.empty() ? kComposer : std::string_view(stated));
+    const FrameworkDefaults* found =
+        find_defaults(stated.empty() ? kComposer : std::string_view(stated), {}, row_.text("sharding"));
     if (found == nullptr) refuse(no_profile(stated));
     return found == nullptr ? defaults_of(kComposer) : *found;
   }
@@ -111,7 +112,8 @@ class FsdpRow {
   /// `strategy.sharding`, and over how many ranks a copy lies where not over all.
   void read_sharding(Json& strategy, long gpus, long per_node) {
     const std::string stated = row_.text("sharding");
-    const std::string_view sharding = stated_sharding(stated);
+    const std::string_view sharding =
+        offered_sharding(stated_sharding(stated), strategy.at("framework").get<std::string>());
     if (sharding.empty()) refuse(not_understood("sharding", stated, sharding_choices()));
     strategy["sharding"] = sharding;
     if (sharding != "hsdp") return;

@@ -128,7 +128,7 @@ Json workload_of(PublishedRow& reading, const Json& model, long batch, const std
 MeasuredRun published_run(const CsvRow& row) {
   PublishedRow reading{
       .row = row,
-      .defaults = find_defaults(row.text("framework"), release_of(row)),
+      .defaults = find_defaults(row.text("framework"), release_of(row), row.text("zero_or_fsdp")),
       .task = task_of(row),
       .expert_recipe = expert_recipe_of(row),
       .dispatches_once = by_megatron_bridge(row) && dispatches_once(row.text("model"), row.text("precision"),

@@ -255,7 +255,7 @@ class Mapping {
   }
 
   void read_recompute() {
-    std::string stated = row_.text("recompute");
+    std::string stated = stated_recomputation(row_.text("recompute"));
     if (stated.empty()) {
       reading_.unstated("recompute");
       stated = nearest_recompute_;
@@ -310,7 +310,7 @@ class Mapping {
         modules.emplace_back(name.ours);
     const bool small = holds(stated, "moe_act") || holds(stated, "mla_up_proj");
     if (modules.empty() && !small)
-      return reading_.refuse(not_understood("recompute", stated, {"none", "selective", "full"}));
+      return reading_.refuse(not_understood("recompute", stated, {"none", "selective", "full", "yes", "no"}));
     strategy_["recompute"] = "none";
     if (!modules.empty()) set_modules(modules);
   }
@@ -324,7 +324,7 @@ class Mapping {
       if (stated.empty() && reading_.defaults->sharding == "fsdp") stated = "fsdp";
       if (stated.empty()) return;
     }
-    const std::string_view sharding = stated_sharding(stated);
+    const std::string_view sharding = offered_sharding(stated_sharding(stated), profile());
     if (sharding == "fsdp" || sharding == "hsdp") return read_fsdp(stated);
     if (sharding.empty())
       return reading_.refuse(not_understood("zero_or_fsdp", row_.text("zero_or_fsdp"), sharding_choices()));

@@ -1,9 +1,11 @@
 #include "calibration/validation/sharding_words.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
+#include "models/frameworks/framework.hpp"
 
 namespace stepcast {
 
@@ -34,6 +36,17 @@ std::string_view stated_sharding(std::string_view text) {
 }
 
 bool is_hybrid_shard(std::string_view text) { return contains(squashed(text), "hybridshard"); }
+
+std::string_view offered_sharding(std::string_view sharding, std::string_view profile) {
+  if (sharding != "zero-3") return sharding;
+  Diagnostics diagnostics("");
+  const std::shared_ptr<const FrameworkProfile> found = find_framework(profile, "", diagnostics);
+  if (found == nullptr) return sharding;
+  const auto offers = [&](const char* one) {
+    return std::find(found->shardings.begin(), found->shardings.end(), one) != found->shardings.end();
+  };
+  return offers("fsdp") && !offers("zero-3") ? "fsdp" : sharding;
+}
 
 std::vector<std::string> sharding_choices() {
   return {"DDP",  "ZeRO-1",     "ZeRO-2",        "ZeRO-3",       "FSDP",

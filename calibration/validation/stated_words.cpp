@@ -20,7 +20,7 @@ constexpr std::array kFlags{
 
 // The first that a text names. bf16 and fp16 run at one rate on every GPU here, so which of the two does not matter.
 // Low-precision recipes keep some layers wider, which goes with the format.
-constexpr std::array kFormats{Spelling{"nvfp4", "fp4"},    Spelling{"mxfp4", "fp4"},     Spelling{"mxfp8", "mxfp8"},
+constexpr std::array kFormats{Spelling{"fp4", "fp4"},      Spelling{"float4", "fp4"},    Spelling{"mxfp8", "mxfp8"},
                               Spelling{"float8", "fp8"},   Spelling{"fp8", "fp8"},       Spelling{"int8", "int8"},
                               Spelling{"bf16", "bf16"},    Spelling{"bfloat16", "bf16"}, Spelling{"fp16", "fp16"},
                               Spelling{"float16", "fp16"}, Spelling{"tf32", "tf32"},     Spelling{"fp32", "fp32"},
@@ -48,6 +48,23 @@ std::optional<bool> stated_flag(std::string_view text) {
   return word ? std::optional(*word == "yes") : std::nullopt;
 }
 
+std::string stated_recomputation(const std::string& text) {
+  constexpr std::array kBare{Spelling{"activation checkpointing", "full"},
+                             Spelling{"activation recomputation", "full"},
+                             Spelling{"activation recompute", "full"},
+                             Spelling{"gradient checkpointing", "full"},
+                             Spelling{"checkpointing", "full"},
+                             Spelling{"recomputation", "full"},
+                             Spelling{"full activation checkpointing", "full"},
+                             Spelling{"no activation checkpointing", "none"},
+                             Spelling{"no gradient checkpointing", "none"},
+                             Spelling{"no checkpointing", "none"},
+                             Spelling{"no recomputation", "none"},
+                             Spelling{"no recompute", "none"}};
+  if (const std::optional<bool> flag = stated_flag(text)) return *flag ? "full" : "none";
+  return std::string(word_of(text, kBare).value_or(text));
+}
+
 std::string_view stated_format(std::string_view text) {
   const std::string lower = lower_case(text);
   for (const Spelling& format : kFormats)
@@ -55,7 +72,7 @@ std::string_view stated_format(std::string_view text) {
   return "";
 }
 
-std::vector<std::string> format_choices() { return {"bf16", "fp16", "fp8", "mxfp8", "nvfp4", "int8", "tf32", "fp32"}; }
+std::vector<std::string> format_choices() { return {"bf16", "fp16", "fp8", "mxfp8", "fp4", "int8", "tf32", "fp32"}; }
 
 std::string not_understood(std::string_view column, std::string_view found, const std::vector<std::string>& expected) {
   const std::string what = found.empty() ? "nothing" : fmt::format("\"{}\"", found);

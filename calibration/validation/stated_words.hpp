@@ -44,6 +44,10 @@ std::optional<long> number_after(const std::string& text, std::string_view words
 /// What yes or no, true or false, on or off, 1 or 0 say; null for any other text and a blank.
 std::optional<bool> stated_flag(std::string_view text);
 
+/// What such words say of recomputation: "full" where they only say that activations are recomputed ("yes", "activation
+/// checkpointing"), "none" where they say that they are not; any other text as it is.
+std::string stated_recomputation(const std::string& text);
+
 /// The format of numbers that a text names first ("fp8 (per-tensor current scaling)"), as `workload.precision` has it;
 /// empty when it names none.
 std::string_view stated_format(std::string_view text);

@@ -5,6 +5,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "calibration/validation/sharding_words.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "fields/diagnostics.hpp"
 #include "fields/plain_text.hpp"
 
@@ -215,6 +217,16 @@ constexpr std::array kFrameworks{
                       .precision = "bf16",
                       .recompute = "none",
                       .recomputes_to_fit = true},
+    FrameworkDefaults{.name = "Mesh TensorFlow",
+                      .profile = "mesh-tensorflow",
+                      .precision = "bf16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
+    FrameworkDefaults{.name = "PaddlePaddle",
+                      .profile = "paddlepaddle-fleet",
+                      .precision = "fp16",
+                      .recompute = "none",
+                      .recomputes_to_fit = true},
     FrameworkDefaults{.name = "PyTorch",
                       .profile = "pytorch-ddp",
                       .precision = "bf16",
@@ -222,9 +234,58 @@ constexpr std::array kFrameworks{
                       .recomputes_to_fit = true},
 };
 
-}  // namespace
+/// A program that trains by the mechanism of an entry.
+struct BuiltOn {
+  std::string_view name, entry;
+};
+// Asked before the entries: some names hold the name of one that they are not ("llm-foundry (PyTorch FSDP)").
+constexpr std::array kBuiltOn{
+    // One program of jitted steps, which XLA's partitioner cuts along a mesh of devices.
+    BuiltOn{"Paxml", "JAX"},
+    BuiltOn{"AXLearn", "JAX"},
+    BuiltOn{"EasyLM", "JAX"},
+    BuiltOn{"Levanter", "JAX"},
+    BuiltOn{"GPT-NeoX",
+            "Megatron-DeepSpeed"},  // Black et al. 2022 (arXiv 2204.06745), section 2.2: Megatron, DeepSpeed
+    BuiltOn{"OneFlow", "LiBai"},    // OneFlow's library of large transformers
+    BuiltOn{"llm-foundry", "pytorch-fsdp (Composer)"},
+    BuiltOn{"Composer", "pytorch-fsdp (Composer)"},
+    BuiltOn{"LitGPT", "FSDP"},  // litgpt/pretrain.py: FSDPStrategy
+    BuiltOn{"torchtune", "FSDP"},
+};
 
-const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release) {
+/// A program that starts whichever engine is asked for, by how states are sharded.
+struct Launcher {
+  std::string_view name;
+  std::string_view replicated, first_stage, higher_stages, fully;  ///< entries of none, ZeRO-1, ZeRO-2 and 3, FSDP
+};
+// Colossal-AI: HybridParallelPlugin cuts layers as Megatron does and has ZeRO-1; LowLevelZeroPlugin and Gemini follow
+// DeepSpeed's stages; TorchFSDPPlugin (colossalai/booster/plugin). PyTorch's own ZeRO-1 is ZeroRedundancyOptimizer, its
+// higher stages are FSDP's SHARD_GRAD_OP and FULL_SHARD (fsdp/api.py).
+constexpr std::array kLaunchers{
+    Launcher{"Colossal-AI", "Megatron", "Megatron", "DeepSpeed", "FSDP"},
+    Launcher{"Hugging Face", "PyTorch", "DeepSpeed", "DeepSpeed", "FSDP"},
+    Launcher{"Accelerate", "PyTorch", "DeepSpeed", "DeepSpeed", "FSDP"},
+    Launcher{"transformers", "PyTorch", "DeepSpeed", "DeepSpeed", "FSDP"},
+    Launcher{"LLaMA-Factory", "PyTorch", "DeepSpeed", "DeepSpeed", "FSDP"},
+    Launcher{"Axolotl", "PyTorch", "DeepSpeed", "DeepSpeed", "FSDP"},
+    Launcher{"Lightning", "PyTorch", "DeepSpeed", "DeepSpeed", "FSDP"},
+    Launcher{"PyTorch", "PyTorch", "PyTorch", "FSDP", "FSDP"},
+};
+constexpr std::string_view kReplicas = "DDP";
+
+/// Whether a text names something, whatever stands between the parts of the name.
+bool names(std::string_view text, std::string_view name) { return contains(squashed(text), squashed(name)); }
+
+std::string_view engine_of(const Launcher& launcher, std::string_view sharding) {
+  const std::string_view word = stated_sharding(sharding);
+  if (word == "fsdp" || word == "hsdp") return launcher.fully;
+  if (word == "zero-2" || word == "zero-3") return launcher.higher_stages;
+  return word == "zero-1" ? launcher.first_stage : launcher.replicated;
+}
+
+/// The first entry whose words a name holds.
+const FrameworkDefaults* entry_of(std::string_view framework, std::string_view release) {
   const std::string name = lower_case(framework);
   // Year and month, each of two digits, sort as text does.
   for (const FrameworkDefaults& entry : kFrameworks)
@@ -232,11 +293,27 @@ const FrameworkDefaults* find_defaults(std::string_view framework, std::string_v
   return nullptr;
 }
 
+}  // namespace
+
+const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release,
+                                       std::string_view sharding) {
+  for (const BuiltOn& program : kBuiltOn)
+    if (names(framework, program.name)) return entry_of(program.entry, release);
+  const FrameworkDefaults* found = entry_of(framework, release);
+  const bool plain = found == nullptr || found->name == "PyTorch";
+  if (!plain) return found;
+  if (names(framework, kReplicas)) return entry_of("PyTorch", release);
+  for (const Launcher& launcher : kLaunchers)
+    if (names(framework, launcher.name)) return entry_of(engine_of(launcher, sharding), release);
+  return found;
+}
+
 std::string no_profile(std::string_view framework) {
-  std::vector<std::string> names;
-  names.reserve(kFrameworks.size());
-  for (const FrameworkDefaults& entry : kFrameworks) names.emplace_back(entry.name);
-  const std::string hint = did_you_mean(framework, names);
+  std::vector<std::string> known{std::string(kReplicas)};
+  for (const FrameworkDefaults& entry : kFrameworks) known.emplace_back(entry.name);
+  for (const BuiltOn& program : kBuiltOn) known.emplace_back(program.name);
+  for (const Launcher& launcher : kLaunchers) known.emplace_back(launcher.name);
+  const std::string hint = did_you_mean(framework, known);
   return fmt::format("no profile stands for {}{}", framework, hint.empty() ? "" : ": " + hint);
 }
 

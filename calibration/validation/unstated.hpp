@@ -37,8 +37,11 @@ struct FrameworkDefaults {
 };
 
 /// The one table of what rows leave out: the first entry whose words the name holds and whose generation the release is
-/// of; null where none is. An empty release is older than every other.
-const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release = {});
+/// of; null where none is. An empty release is older than every other. Programs that only start another's engine
+/// (Hugging Face's Trainer, Lightning) have the engine's entry that the words on sharding choose ("ZeRO-3", "FSDP";
+/// blank: none).
+const FrameworkDefaults* find_defaults(std::string_view framework, std::string_view release = {},
+                                       std::string_view sharding = {});
 /// Why a row of a framework without such a line is refused, with the nearest name.
 std::string no_profile(std::string_view framework);
 /// The same as find_defaults; throws std::logic_error for a name that it does not have.

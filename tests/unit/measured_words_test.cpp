@@ -7,6 +7,7 @@
 #include "calibration/validation/column_sets.hpp"
 #include "calibration/validation/operators/operator_score.hpp"
 #include "calibration/validation/stated_words.hpp"
+#include "calibration/validation/unstated.hpp"
 #include "tests/shipped_catalog.hpp"
 
 // Words of tables of measurements: spellings of one thing are understood, anything else is refused with the reason and
@@ -94,13 +95,32 @@ TEST(FsdpRuns, SayWhatIsWrongWithTheirGpus) {
 }
 
 TEST(AcceleratorNames, MeanWhatTheirWordsChoose) {
-  for (const auto& [text, id] :
-       {std::pair{"NVIDIA B200", "b200-sxm-180gb"}, std::pair{"H100-SXM5-80GB", "h100-sxm-80gb"},
-        std::pair{"A100 PCIe 40GB", "a100-pcie-40gb"}, std::pair{"AMD Instinct MI300X", "mi300x"},
-        std::pair{"TPU v5p", "tpu-v5p"}, std::pair{"MI250X", "mi250x"}, std::pair{"H100", "H100"},
-        std::pair{"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"}, std::pair{"GeForce RTX 2080 Ti", "rtx-2080-ti"},
-        std::pair{"RTX 5090", "rtx-5090"}, std::pair{"H20", "h20-sxm-96gb"}, std::pair{"H20-3e", "h20-3e"},
-        std::pair{"RTX 6000", "RTX 6000"}, std::pair{"M60", "M60"}, std::pair{"my-own", "my-own"}, std::pair{"", ""}})
+  for (const auto& [text, id] : {std::pair{"NVIDIA B200", "b200-sxm-180gb"},
+                                 std::pair{"H100-SXM5-80GB", "h100-sxm-80gb"},
+                                 std::pair{"A100 PCIe 40GB", "a100-pcie-40gb"},
+                                 std::pair{"AMD Instinct MI300X", "mi300x"},
+                                 std::pair{"TPU v5p", "tpu-v5p"},
+                                 std::pair{"MI250X", "mi250x"},
+                                 std::pair{"H100", "H100"},
+                                 std::pair{"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada"},
+                                 std::pair{"GeForce RTX 2080 Ti", "rtx-2080-ti"},
+                                 std::pair{"RTX 5090", "rtx-5090"},
+                                 std::pair{"H20", "h20-sxm-96gb"},
+                                 std::pair{"H20-3e", "h20-3e"},
+                                 std::pair{"NVIDIA H100 80GB HBM3", "h100-sxm-80gb"},
+                                 std::pair{"NVIDIA H200", "h200-sxm-141gb"},
+                                 std::pair{"H200 NVL", "h200-nvl-141gb"},
+                                 std::pair{"NVIDIA GH200 480GB", "gh200-96gb"},
+                                 std::pair{"GB200 NVL72", "gb200"},
+                                 std::pair{"gb300-nvl72", "gb300"},
+                                 std::pair{"Gaudi 2", "gaudi2"},
+                                 std::pair{"Intel Gaudi 3", "gaudi3"},
+                                 std::pair{"RTX4090", "rtx-4090"},
+                                 std::pair{"B200 NVL72", "B200 NVL72"},
+                                 std::pair{"RTX 6000", "RTX 6000"},
+                                 std::pair{"M60", "M60"},
+                                 std::pair{"my-own", "my-own"},
+                                 std::pair{"", ""}})
     EXPECT_EQ(accelerator_of(text), id) << text;
 }
 
@@ -125,6 +145,56 @@ TEST(FsdpRuns, TakeTheFrameworkFormatAndNetworkThatTheyName) {
   EXPECT_EQ(run_of(kFsdp.with("inter_node", "4 x 100 Gb/s RoCE")).scenario["cluster"]["fabric"]["nics_per_node"], 4);
 }
 
+TEST(FsdpRuns, TakeTheProgramsThatTheirProfilesStandFor) {
+  const auto strategy = [](const char* framework, const char* sharding) {
+    return run_of(kFsdp.with("framework", framework).with("sharding", sharding)).scenario["strategy"];
+  };
+  for (const char* text : {"llm-foundry", "LLM Foundry", "MosaicML Composer", ""})
+    EXPECT_EQ(strategy(text, "FULL_SHARD")["framework"], "llm-foundry") << text;
+  // ZeRO-3 is FULL_SHARD where a framework has FSDP.
+  EXPECT_EQ(strategy("llm-foundry", "ZeRO-3")["sharding"], "fsdp");
+  EXPECT_EQ(strategy("PyTorch FSDP", "ZeRO-3")["sharding"], "fsdp");
+  EXPECT_EQ(strategy("DeepSpeed", "ZeRO-3")["sharding"], "zero-3");
+}
+
+TEST(Frameworks, AreTakenByTheirMechanism) {
+  for (const auto& [framework, sharding, profile] :
+       {std::tuple{"Paxml", "", "jax"},
+        std::tuple{"AXLearn", "", "jax"},
+        std::tuple{"GPT-NeoX", "", "megatron-deepspeed"},
+        std::tuple{"OneFlow", "", "libai"},
+        std::tuple{"PaddlePaddle", "", "paddlepaddle-fleet"},
+        std::tuple{"Mesh TensorFlow", "", "mesh-tensorflow"},
+        std::tuple{"llm-foundry (PyTorch FSDP)", "FULL_SHARD", "llm-foundry"},
+        std::tuple{"LitGPT", "", "pytorch-fsdp"},
+        std::tuple{"DDP", "", "pytorch-ddp"},
+        std::tuple{"PyTorch DDP", "FSDP", "pytorch-ddp"},
+        std::tuple{"PyTorch", "FULL_SHARD", "pytorch-fsdp"},
+        std::tuple{"PyTorch", "ZeRO-1", "pytorch-ddp"},
+        std::tuple{"Hugging Face Trainer", "", "pytorch-ddp"},
+        std::tuple{"HuggingFace Accelerate", "ZeRO-3", "deepspeed"},
+        std::tuple{"Accelerate", "FSDP", "pytorch-fsdp"},
+        std::tuple{"Hugging Face Trainer + DeepSpeed", "", "deepspeed"},
+        std::tuple{"PyTorch Lightning", "FSDP", "pytorch-fsdp"},
+        std::tuple{"Lightning", "ZeRO-2", "deepspeed"},
+        std::tuple{"Colossal-AI", "", "megatron-lm"},
+        std::tuple{"ColossalAI (Gemini)", "Gemini", "deepspeed"},
+        std::tuple{"Megatron DDP", "", "megatron-lm"}}) {
+    const FrameworkDefaults* found = find_defaults(framework, {}, sharding);
+    ASSERT_NE(found, nullptr) << framework;
+    EXPECT_EQ(found->profile, profile) << framework << ", " << sharding;
+  }
+  EXPECT_EQ(find_defaults("Cerebras"), nullptr);
+}
+
+TEST(StatedWords, RecomputationMayBeAFlag) {
+  for (const char* text : {"true", "Yes", "on", "1", "activation checkpointing", "gradient_checkpointing"})
+    EXPECT_EQ(stated_recomputation(text), "full") << text;
+  for (const char* text : {"false", "no", "off", "0", "no recomputation"})
+    EXPECT_EQ(stated_recomputation(text), "none") << text;
+  for (const char* text : {"", "selective", "full, block 4", "sometimes"}) EXPECT_EQ(stated_recomputation(text), text);
+}
+
 TEST(PublishedMegatronRuns, UnderstandTheirFlagAndRefuseOthers) {
   const Cells row{{{"layers", "48"},
                    {"hidden", "6144"},
@@ -145,6 +215,7 @@ TEST(PublishedMegatronRuns, UnderstandTheirFlagAndRefuseOthers) {
   EXPECT_EQ(run_of(row).scenario["strategy"]["sequence_parallel"], true);
   EXPECT_THAT(run_of(row.with("sequence_parallel", "perhaps")).refusal, HasSubstr("sequence_parallel: found"));
   EXPECT_EQ(run_of(row.with("sequence_parallel", "")).scenario["strategy"]["sequence_parallel"], false);
+  EXPECT_EQ(run_of(row.with("recompute", "True")).scenario["strategy"]["recompute"], "full");
   EXPECT_THAT(run_of(row.with("metric", "hours")).refusal, HasSubstr("metric: found \"hours\""));
 }
 

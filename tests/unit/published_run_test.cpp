@@ -338,7 +338,7 @@ TEST(PublishedRuns, ReadShardings) {
   EXPECT_EQ(groups["hsdp_shard_size"], 8);
   EXPECT_EQ(strategy_of(Row().set("zero_or_fsdp", "FSDP 64"))["sharding"], "fsdp");
   for (const auto& [text, name] :
-       {std::pair{"zero-1", "zero-1"}, std::pair{"ZeRO 3", "zero-3"}, std::pair{"ZeRO stage 2", "zero-2"},
+       {std::pair{"zero-1", "zero-1"}, std::pair{"ZeRO 3", "fsdp"}, std::pair{"ZeRO stage 2", "zero-2"},
         std::pair{"fsdp", "fsdp"}, std::pair{"FULL_SHARD", "fsdp"}, std::pair{"none", "none"},
         std::pair{"NO_SHARD", "none"}})
     EXPECT_EQ(strategy_of(Row().set("zero_or_fsdp", text))["sharding"], name) << text;
@@ -383,7 +383,7 @@ TEST(PublishedRuns, ReadFormats) {
   EXPECT_EQ(format("bf16 + float8 linear (rowwise)"), "fp8");
   EXPECT_EQ(format("mxfp8"), "mxfp8");
   EXPECT_EQ(format("BF16"), "bf16");
-  EXPECT_EQ(format("NVFP4"), "fp4");
+  for (const char* text : {"NVFP4", "mxfp4", "fp4"}) EXPECT_EQ(format(text), "fp4") << text;
   EXPECT_EQ(format("fp8 or nvfp4 (not clear from the configuration name)"), "fp8");
   const Row unknown = Row().set("precision", "fp8 or nvfp4 (configuration not found)");
   EXPECT_EQ(run_of(Row(unknown).set("gpus", "8")).scenario["workload"]["precision"], "fp4");
