@@ -53,6 +53,7 @@ class FsdpRow {
                   {"micro_batch", row_.required_whole("micro_batch")},
                   {"recompute", recomputes() ? "full" : "none"}};
     read_sharding(strategy, gpus, per_node);
+    read_attention(strategy);
     out_.metric = Metric::tokens_per_s_per_gpu;
     out_.measured = row_.required_number("measured_tokens_per_s_per_gpu");
     if (!out_.refusal.empty()) return std::move(out_);
@@ -121,6 +122,36 @@ class FsdpRow {
       strategy["sharding"] = "fsdp";
     else
       strategy["hsdp_shard_size"] = per_node;
+  }
+
+  /// `strategy.attention_kernel`, where the row names a generation. MPT's attention is causal, whether a row says so or
+  /// not; its "flash" is the framework's own kernel, as is a blank (llm-foundry: attn_impl "torch", "triton", "flash").
+  void read_attention(Json& strategy) {
+    constexpr std::array kKernels{
+        Spelling{"", ""},
+        Spelling{"flash", ""},
+        Spelling{"flash attention", ""},
+        Spelling{"torch", "unfused"},
+        Spelling{"eager", "unfused"},
+        Spelling{"unfused", "unfused"},
+        Spelling{"flash1", "flash-1"},
+        Spelling{"flash attention 1", "flash-1"},
+        Spelling{"triton", "flash-triton"},
+        Spelling{"flash triton", "flash-triton"},
+        Spelling{"flash2", "flash-2"},
+        Spelling{"flash attention 2", "flash-2"},
+        Spelling{"sdpa", "flash-2"},  // PyTorch's scaled_dot_product_attention calls FlashAttention-2
+        Spelling{"flash3", "native"},
+        Spelling{"flash attention 3", "native"},
+        Spelling{"cuDNN", "native"},
+        Spelling{"native", "native"}};
+    constexpr std::string_view kCausal = "causal";
+    const std::string stated = row_.text("attention");
+    std::string words = squashed(stated);
+    if (words.ends_with(kCausal)) words.resize(words.size() - kCausal.size());
+    const std::optional<std::string_view> kernel = word_of(words, kKernels);
+    if (!kernel) refuse(not_understood("attention", stated, {"torch", "flash", "flash-2", "triton", "flash-3"}));
+    if (kernel && !kernel->empty()) strategy["attention_kernel"] = *kernel;
   }
 
   bool recomputes() {

@@ -157,6 +157,22 @@ TEST(FsdpRuns, TakeTheProgramsThatTheirProfilesStandFor) {
   EXPECT_EQ(strategy("DeepSpeed", "ZeRO-3")["sharding"], "zero-3");
 }
 
+TEST(FsdpRuns, TakeTheKernelOfAttentionThatTheyName) {
+  Cells row = kFsdp;
+  row.cells.emplace_back("attention", "flash, causal");
+  const auto kernel = [&](const char* text) {
+    return run_of(row.with("attention", text)).scenario["strategy"].value("attention_kernel", "its own");
+  };
+  for (const char* text : {"flash, causal", "Flash", "causal", ""}) EXPECT_EQ(kernel(text), "its own") << text;
+  EXPECT_EQ(kernel("torch"), "unfused");
+  EXPECT_EQ(kernel("torch, causal"), "unfused");
+  EXPECT_EQ(kernel("triton"), "flash-triton");
+  EXPECT_EQ(kernel("flash2"), "flash-2");
+  EXPECT_EQ(kernel("FlashAttention-3, causal"), "native");
+  EXPECT_THAT(run_of(row.with("attention", "none")).refusal, HasSubstr("attention: found \"none\""));
+  EXPECT_THAT(run_of(row.with("attention", "flash, non-causal")).refusal, HasSubstr("attention: found"));
+}
+
 TEST(Frameworks, AreTakenByTheirMechanism) {
   for (const auto& [framework, sharding, profile] :
        {std::tuple{"Paxml", "", "jax"},
