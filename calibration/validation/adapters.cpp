@@ -9,6 +9,7 @@
 
 #include "calibration/validation/adapter_parts.hpp"
 #include "calibration/validation/machines.hpp"
+#include "calibration/validation/model_names.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "calibration/validation/unstated.hpp"
 #include "models/workload/model.hpp"
@@ -168,16 +169,9 @@ MeasuredRun published_megatron_run(const CsvRow& row) {
 // parallelism there. docs/b200: overlap options off, fused cross-entropy (the `cef` of the rows' names). Its Llama 3
 // 405B has 16 key heads (configs/models/llama3-405b.json).
 MeasuredRun cut_model_run(const CsvRow& row) {
-  struct Known {
-    std::string_view name, preset;
-  };
-  constexpr std::array kKnown{Known{"llama3_70b", "llama3-70b"}, Known{"llama3_405b", "llama3-405b"},
-                              Known{"deepseekv2", "deepseek-v2"}, Known{"deepseekv3", "deepseek-v3"}};
   const FrameworkDefaults& defaults = defaults_of("Megatron-LM (Megatron-Core)");
   const std::string name = row.text("model");
-  std::string_view preset;
-  for (const Known& known : kKnown)
-    if (known.name == name) preset = known.preset;
+  const std::shared_ptr<const Model> preset = transformer_of(name);
   const long tp = row.required_whole("tensor_parallel"), dp = row.required_whole("data_parallel");
   const long micro_batch = row.required_whole("micro_batch"), micro_batches = row.required_whole("micro_batches");
   const long layers = row.required_whole("layers"), seq_len = row.whole("seq_len").value_or(defaults.seq_len);
@@ -197,21 +191,15 @@ MeasuredRun cut_model_run(const CsvRow& row) {
                       {"fused_loss", true}};
   const Seconds measured = row.required_number("measured_step_time_ms") * 1_ms;
   const std::optional<double> memory = row.number("measured_peak_allocated_gib");
-  if (preset.empty()) {
-    std::vector<std::string> names;
-    names.reserve(std::size(kKnown));
-    for (const Known& known : kKnown) names.emplace_back(known.name);
-    return refused(not_understood("model", name, names));
-  }
+  if (preset == nullptr) return refused(no_model(name));
   if (cluster.is_null()) return refused(no_cluster(row.text("gpu"), row.required_whole("gpus"), kGpusPerServer));
-  Diagnostics diagnostics(name);
-  Json model = Model::fields().write(*find_model(preset, "", diagnostics));
+  Json model = Model::fields().write(*preset);
   model["transformer"]["layers"] = layers;
-  if (name == "llama3_405b") model["transformer"]["kv_heads"] = 16;
+  if (name == "llama3-405b") model["transformer"]["kv_heads"] = 16;
   // One dense layer is left. Four layers with experts need more for their states alone than the eight-way
   // expert-parallel rows measure (114 GiB against 104 for DeepSeek-V3); with one dense layer all four mappings come
   // within 1 %.
-  if (model["transformer"].value("experts", 0) > 0) model["transformer"]["dense_layers"] = 1;
+  if (model["transformer"].value("dense_layers", 0) > 0) model["transformer"]["dense_layers"] = 1;
   model.erase("published_parameters");
   const Json workload{{"model", model},
                       {"global_batch", dp * micro_batches * micro_batch},

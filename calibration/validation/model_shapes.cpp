@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
 #include <map>
 
 #include "calibration/validation/csv_table.hpp"
+#include "calibration/validation/model_names.hpp"
+#include "calibration/validation/model_readings.hpp"
 #include "fields/data_directory.hpp"
 #include "models/workload/operators.hpp"
 
@@ -31,55 +32,6 @@ constexpr std::array kInWords{"MLA", "window", "chunked", "every second layer", 
 constexpr std::array kWholeColumns{
     "layers", "hidden",  "ffn_hidden", "heads",          "kv_heads",          "head_dim",
     "vocab",  "experts", "top_k",      "moe_ffn_hidden", "shared_expert_ffn", "dense_layers"};
-
-/// What columns do not say: gated with rotary positions and RMS norms as Llama, or as GPT, and whether the output layer
-/// has the embedding's table.
-struct Style {
-  bool llama_like, tied;
-};
-constexpr Style kLlama{true, false}, kTiedLlama{true, true}, kGpt{false, true}, kUntiedGpt{false, false};
-
-void set_style(Json& shape, Style style) {
-  shape["gated_mlp"] = style.llama_like;
-  shape["positions"] = style.llama_like ? "rotary" : "learned";
-  shape["norm"] = style.llama_like ? "rms_norm" : "layer_norm";
-  shape["tied_embeddings"] = style.tied;
-}
-
-constexpr std::array kNeeded{"layers", "hidden", "ffn_hidden", "heads", "vocab"};
-
-bool complete(const Json& sizes) {
-  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](const char* key) { return sizes.contains(key); });
-}
-
-double parameters_of(const Json& shape) {
-  Diagnostics diagnostics("shape");
-  Model model;
-  Model::fields().read(model,
-                       {{"id", "stated"}, {"family", "decoder"}, {"transformer", shape}, {"default_seq_len", 2048}}, "",
-                       diagnostics);
-  return diagnostics.ok() ? parameter_count(model) : 0;
-}
-
-/// The first of the styles, or one that comes nearer to the stated parameters by more than their rounding.
-void take_style(Json& shape, std::initializer_list<Style> styles, double billions) {
-  constexpr double kRounding = 0.003;
-  set_style(shape, *styles.begin());
-  if (billions <= 0 || !complete(shape)) return;
-  const auto off = [&](Style style) {
-    Json styled = shape;
-    set_style(styled, style);
-    styled["max_positions"] = 2048;
-    return std::abs(parameters_of(styled) / (billions * 1e9) - 1);
-  };
-  double nearest = off(*styles.begin());
-  for (const Style style : styles) {
-    const double distance = off(style);
-    if (distance + kRounding >= nearest) continue;
-    nearest = distance;
-    set_style(shape, style);
-  }
-}
 
 template <std::size_t N>
 bool holds_any(const std::string& text, const std::array<const char*, N>& words) {
@@ -149,14 +101,6 @@ std::map<std::string, KnownShape> read_shapes() {
   return out;
 }
 
-/// An unknown name with all its sizes.
-KnownShape by_sizes(const StatedModel& stated) {
-  KnownShape out;
-  out.transformer = stated.sizes;
-  take_style(out.transformer, {kLlama, kTiedLlama, kGpt, kUntiedGpt}, stated.parameters);
-  return out;
-}
-
 /// What a GPT's table leaves out, as the family has it (Brown et al. 2020, Table 2.1): an MLP four times as wide, heads
 /// of 128. Says whether anything was missing.
 bool complete_gpt(Json& shape) {
@@ -205,28 +149,53 @@ void take_first_layers(Json& shape, std::size_t layers) {
   if (layers < ratios.size()) ratios.erase(ratios.begin() + static_cast<std::ptrdiff_t>(layers), ratios.end());
 }
 
+/// Sizes that runs do not cut or pad, and those of experts where a preset has them.
+constexpr std::array kOwnSizes{"hidden", "heads", "experts", "top_k"};
+
+/// Whether the sizes that a row states are those of a preset. Other sizes are another model's.
+bool has_sizes_of(const Json& preset, const Json& sizes) {
+  for (const char* key : kOwnSizes)
+    if (sizes.contains(key) && sizes.at(key) != preset.value(key, 0L)) return false;
+  if (!sizes.contains("ffn_hidden")) return true;
+  return sizes.at("ffn_hidden") == preset.value("ffn_hidden", 0L) ||
+         sizes.at("ffn_hidden") == preset.value("moe_ffn_hidden", 0L);
+}
+
+/// Whether the preset of a row's name says more of its shape than the row's sizes. Where both come to as many
+/// parameters the row has said all, and how somebody trained the preset's model (dropout) is not how this run was.
+bool preset_says_more(const StatedModel& stated) {
+  const std::shared_ptr<const Model> preset = transformer_of(stated.name);
+  if (preset == nullptr) return false;
+  if (!complete_sizes(stated.sizes)) return true;
+  Json shape = TransformerShape::fields().write(*preset->transformer);
+  if (!has_sizes_of(shape, stated.sizes)) return false;
+  for (const char* key : {"layers", "vocab"}) shape[key] = stated.sizes.at(key);
+  return is_likelier(shape, shape_by_sizes(stated).transformer, stated.parameters);
+}
+
 }  // namespace
 
 KnownShape known_shape(const StatedModel& stated) {
   static const std::map<std::string, KnownShape> kShapes = read_shapes();
   const auto found = kShapes.find(stated.name);
-  if (found == kShapes.end() && complete(stated.sizes)) return by_sizes(stated);
+  const bool listed = found != kShapes.end();
+  if (!listed && complete_sizes(stated.sizes) && !preset_says_more(stated)) return shape_by_sizes(stated);
   const bool gpt = stated.name.find("gpt") == 0 || stated.name.find("opt") == 0 || stated.name.find("bloom") == 0;
-  if (found == kShapes.end() && gpt && stated.parameters > 0 && !stated.sizes.contains("hidden"))
+  if (!listed && !has_preset(stated.name) && gpt && stated.parameters > 0 && !stated.sizes.contains("hidden"))
     return by_count(stated);
   KnownShape out;
-  if (found == kShapes.end()) {
+  if (listed)
+    out = found->second;
+  else if (has_preset(stated.name))
     take_preset(out, stated.name, "");
-    if (!out.refusal.empty()) out.refusal = fmt::format("shape of {} is not known", stated.name);
-    return out;
-  }
-  out = found->second;
+  else
+    out.refusal = no_model(stated.name);
   if (!out.refusal.empty()) return out;
   if (stated.sizes.contains("layers")) take_first_layers(out.transformer, stated.sizes.at("layers"));
   for (const auto& [key, value] : stated.sizes.items())
     if (!(key == "kv_heads" && out.transformer.value("kv_lora_rank", 0L) > 0)) out.transformer[key] = value;
   if (gpt && complete_gpt(out.transformer)) out.by_size = true;
-  for (const char* key : kNeeded)
+  for (const char* key : {"layers", "hidden", "ffn_hidden", "heads", "vocab"})
     if (out.refusal.empty() && !out.transformer.contains(key))
       out.refusal = fmt::format("{} of {} is not stated", key, stated.name);
   return out;

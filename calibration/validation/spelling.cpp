@@ -3,6 +3,7 @@
 #include <array>
 
 #include "calibration/validation/accelerator_names.hpp"
+#include "calibration/validation/model_names.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -15,7 +16,7 @@ struct Respelled {
 };
 constexpr std::array kRespelled{Respelled{"accelerator_id", accelerator_of},
                                 Respelled{"gpu", accelerator_of},
-                                Respelled{"model", lower_case},
+                                Respelled{"model", model_name_of},
                                 Respelled{"precision", lower_case},
                                 Respelled{"recompute", lower_case},
                                 Respelled{"benchmark", lower_case},

@@ -211,6 +211,38 @@ TEST(StatedWords, RecomputationMayBeAFlag) {
   for (const char* text : {"", "selective", "full, block 4", "sometimes"}) EXPECT_EQ(stated_recomputation(text), text);
 }
 
+const Cells kCut{{{"gpu", "b200-sxm-180gb"},
+                  {"gpus", "8"},
+                  {"model", "llama3_8b"},
+                  {"layers", "12"},
+                  {"tensor_parallel", "1"},
+                  {"expert_parallel", "1"},
+                  {"context_parallel", "1"},
+                  {"pipeline_parallel", "2"},
+                  {"data_parallel", "4"},
+                  {"micro_batches", "4"},
+                  {"micro_batch", "1"},
+                  {"seq_len", "4096"},
+                  {"measured_step_time_ms", "900"},
+                  {"measured_peak_allocated_gib", ""}}};
+
+TEST(CutModelRuns, AreOfAnyPreset) {
+  const auto shape = [](const char* model) {
+    const MeasuredRun run = run_of(kCut.with("model", model));
+    EXPECT_EQ(run.refusal, "") << model;
+    return run.scenario["workload"]["model"]["transformer"];
+  };
+  EXPECT_EQ(shape("llama3_8b")["hidden"], 4096);
+  EXPECT_EQ(shape("llama2_70b")["layers"], 12);
+  EXPECT_EQ(shape("kimi_k2")["dense_layers"], 1);
+  EXPECT_EQ(shape("gpt3_175b")["hidden"], 12288);
+  for (const char* all_experts : {"mixtral_8x7b", "qwen3_235b_a22b"})
+    EXPECT_EQ(shape(all_experts).value("dense_layers", 0), 0) << all_experts;
+  EXPECT_EQ(shape("llama3_405b")["kv_heads"], 16);
+  EXPECT_THAT(run_of(kCut.with("model", "resnet50")).refusal, HasSubstr("shape of resnet50 is not known"));
+  EXPECT_THAT(run_of(kCut.with("model", "lama3_8b")).refusal, HasSubstr("did you mean \"llama3-8b\"?"));
+}
+
 TEST(PublishedMegatronRuns, UnderstandTheirFlagAndRefuseOthers) {
   const Cells row{{{"layers", "48"},
                    {"hidden", "6144"},
