@@ -34,6 +34,7 @@ Json actors_json(const UpdateOutcome& outcome) {
   if (!outcome.actors) return nullptr;
   return {{"copies", outcome.actors->copies},
           {"samples_per_s", rounded(outcome.actors->samples_per_s)},
+          {"under_way", rounded(outcome.actors->under_way)},
           {"idle", rounded(outcome.actors->idle)},
           {"sample_s", rounded(outcome.actors->sample.value())},
           {"broadcast_s", rounded(outcome.actors->broadcast.value())}};
@@ -43,6 +44,7 @@ ActorOutcome actors_from(const Json& document) {
   ActorOutcome out;
   out.copies = document.at("copies").get<int>();
   out.samples_per_s = document.at("samples_per_s").get<double>();
+  out.under_way = document.at("under_way").get<double>();
   out.idle = document.at("idle").get<double>();
   out.sample = Seconds(document.at("sample_s").get<double>());
   out.broadcast = Seconds(document.at("broadcast_s").get<double>());

@@ -40,9 +40,10 @@ std::string actors_text(const UpdateOutcome& outcome) {
   const ActorOutcome& actors = *outcome.actors;
   std::string out = line("learners", fmt::format("{}", outcome.workers));
   out += line("actors", fmt::format("{} that could generate {:.3g} samples/s", actors.copies, actors.samples_per_s));
+  out += line("under way on each", fmt::format("{:.3g} samples", actors.under_way));
   out += line("a sample takes", humane(actors.sample));
   out += line("weights reach actors in", humane(actors.broadcast));
-  out += line("actors held back", percent(actors.idle) + " of their time");
+  if (actors.idle > 0) out += line("actors idle", percent(actors.idle) + " of their time");
   return out + distribution(*outcome.staleness);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <queue>
 #include <vector>
@@ -57,6 +58,7 @@ class ActorSimulation {
         slots_(drawn_.slots),
         batch_(drawn_.batch),
         warm_(drawn_.warm),
+        samples_of_slot_(static_cast<double>(job.slots) / static_cast<double>(slots_)),
         waiting_(slots_) {}
 
   ActorRun run() {
@@ -66,17 +68,21 @@ class ActorSimulation {
     ActorRun out;
     out.step = window / static_cast<double>(kMeasuredSteps);
     out.wait = wait_ / static_cast<double>(kMeasuredSteps);
-    out.idle = idle_ / (window * static_cast<double>(slots_));
+    out.idle = idle_ / window;
+    out.under_way = under_way_ / window;
+    out.most_on_a_copy = most_on_a_copy_;
+    out.sample = ended_ > 0 ? taken_ / (drawn_.in_turn * static_cast<double>(ended_)) : Seconds(0);
     // Learners that never wait, and actors that do, are as far apart as the bound lets them.
-    if (wait_ == Seconds(0) && idle_ > Seconds(0)) staleness_.shift(job_.staleness_bound - drawn_.bound);
+    if (wait_ == Seconds(0) && held_back_) staleness_.shift(job_.staleness_bound - drawn_.bound);
     out.staleness = staleness_.distribution();
     return out;
   }
 
  private:
   struct Sample {
-    Seconds done;  ///< without the interruptions since it began
+    double done = 0;  ///< when `progress_` is so far
     long order = 0, version = 0;
+    Seconds began;
     bool operator<(const Sample& o) const { return done != o.done ? done > o.done : order > o.order; }
   };
 
@@ -88,30 +94,74 @@ class ActorSimulation {
     if (!growing_.empty()) next = std::min(next, end_of_first());
     if (learning_) next = std::min(next, learned_);
     if (!broadcasts_.empty()) next = std::min(next, broadcasts_.front());
-    if (measuring()) {
-      idle_ += (next - now_) * static_cast<double>(waiting_);
-      if (!learning_) wait_ += next - now_;
-    }
+    if (measuring()) measure(next - now_);
+    grow(next);
     now_ = next;
-    while (!growing_.empty() && end_of_first() <= now_) {
-      const long version = growing_.top().version;
-      ready_.push(job_.interruptible ? held_ : version);
-      if (--unfinished_[version] == 0) unfinished_.erase(version);
-      growing_.pop();
-      ++waiting_;
-    }
+    while (!growing_.empty() && growing_.top().done <= progress_) end_sample();
     if (learning_ && learned_ <= now_) end_step();
     while (!broadcasts_.empty() && broadcasts_.front() <= now_) {
       broadcasts_.pop_front();
       ++held_;
-      if (job_.interruptible) interrupted_ += job_.interruption;
+      if (job_.interruptible) paused_until_ = resumed() + job_.interruption * on_a_copy();
     }
     if (!learning_ && static_cast<long>(ready_.size()) >= batch_ && !overdue()) begin_step();
     begin_samples();
   }
 
-  /// All samples under way are held up alike, so the first to end stays the first.
-  Seconds end_of_first() const { return growing_.top().done + interrupted_; }
+  void measure(Seconds span) {
+    under_way_ += span * samples_under_way();
+    idle_ += span * (1 - std::min(1.0, samples_under_way() / static_cast<double>(job_.copies)));
+    held_back_ = held_back_ || (waiting_ > 0 && span > Seconds(0));
+    if (!learning_) wait_ += span;
+  }
+
+  double samples_under_way() const { return samples_of_slot_ * static_cast<double>(growing_.size()); }
+
+  /// Samples under way on a copy that has any.
+  double on_a_copy() const {
+    return growing_.empty() ? 0 : std::max(1.0, samples_under_way() / static_cast<double>(job_.copies));
+  }
+
+  /// Of a mean sample while as many as now are under way.
+  Seconds sample_time() const {
+    const double count = on_a_copy();
+    const auto above = std::lower_bound(job_.sample.begin(), job_.sample.end(), count,
+                                        [](const SampleTime& point, double k) { return point.under_way < k; });
+    if (above == job_.sample.end()) return job_.sample.back().time;
+    if (above == job_.sample.begin()) return above->time;
+    const SampleTime& below = *std::prev(above);
+    const double between = (count - below.under_way) / (above->under_way - below.under_way);
+    return below.time + between * (above->time - below.time);
+  }
+
+  /// When copies go on that compute keys and values anew; now, if they do not.
+  Seconds resumed() const { return std::max(now_, paused_until_); }
+
+  /// All samples under way go on at the same pace, so the first to end stays the first.
+  Seconds end_of_first() const { return resumed() + (growing_.top().done - progress_) * sample_time(); }
+
+  /// What all samples under way get done until then, in mean samples.
+  void grow(Seconds until) {
+    if (growing_.empty() || until <= resumed()) return;
+    // Exactly, so that samples of one length that began together end together.
+    if (until >= end_of_first()) {
+      progress_ = growing_.top().done;
+    } else {
+      progress_ += (until - resumed()) / sample_time();
+    }
+  }
+
+  void end_sample() {
+    const Sample& sample = growing_.top();
+    ready_.push(job_.interruptible ? held_ : sample.version);
+    if (--unfinished_[sample.version] == 0) unfinished_.erase(sample.version);
+    if (measuring()) {
+      taken_ += now_ - sample.began;
+      ++ended_;
+    }
+    growing_.pop();
+    ++waiting_;
+  }
 
   /// A sample that no later step may learn is not finished. One that takes new weights can be learned later.
   bool overdue() const {
@@ -132,10 +182,11 @@ class ActorSimulation {
 
   void begin_samples() {
     for (; waiting_ > 0 && begun_ < batch_ * (held_ + drawn_.bound + 1); --waiting_) {
-      growing_.push({now_ + job_.sample * length(begun_) - interrupted_, begun_, held_});
+      growing_.push({progress_ + length(begun_), begun_, held_, now_});
       ++unfinished_[held_];
       ++begun_;
     }
+    most_on_a_copy_ = std::max(most_on_a_copy_, on_a_copy());
   }
 
   void begin_step() {
@@ -158,19 +209,38 @@ class ActorSimulation {
   const DrawnJob drawn_;
   const RandomDraw draw_;
   const long slots_, batch_, warm_;
+  const double samples_of_slot_;  ///< that go together
   std::priority_queue<Sample> growing_;
   std::priority_queue<long, std::vector<long>, std::greater<>> ready_;  ///< versions of finished samples, oldest first
   std::map<long, long> unfinished_;                                     ///< samples being generated, by version
   std::deque<Seconds> broadcasts_;                                      ///< when each on its way ends
-  bool learning_ = false;
-  Seconds now_, learned_, began_, wait_, idle_;
-  Seconds interrupted_;  ///< sum of the interruptions so far
-  long waiting_, begun_ = 0, steps_ = 0, held_ = 0;
+  bool learning_ = false, held_back_ = false;
+  Seconds now_, learned_, began_, wait_, taken_;
+  Seconds idle_;          ///< of a copy
+  Seconds under_way_;     ///< times samples
+  Seconds paused_until_;  ///< copies compute keys and values anew
+  double most_on_a_copy_ = 0;
+  double progress_ = 0;  ///< of a sample that has been under way from the beginning, in mean samples
+  long waiting_, begun_ = 0, steps_ = 0, held_ = 0, ended_ = 0;
   StalenessCount staleness_;
 };
 
 }  // namespace
 
-ActorRun run_actors(const ActorJob& job) { return ActorSimulation(job).run(); }
+ActorRun run_actors(const ActorJob& job) {
+  ActorRun best = ActorSimulation(job).run();
+  const double most = best.most_on_a_copy;
+  // What begins slows down the old samples that a step may wait for: fewer at once can be faster.
+  for (auto point = job.sample.rbegin(); point != job.sample.rend(); ++point) {
+    if (point->under_way >= most) continue;
+    ActorJob fewer = job;
+    fewer.slots = static_cast<long>(point->under_way * static_cast<double>(job.copies));
+    // Full copies are no faster than this, where no sample is cut off, and ever fewer at once no faster than these.
+    const Seconds least = static_cast<double>(job.batch) / static_cast<double>(fewer.slots) * point->time;
+    if (job.longest <= 0 && least >= best.step) break;
+    if (const ActorRun run = ActorSimulation(fewer).run(); run.step < best.step) best = run;
+  }
+  return best;
+}
 
 }  // namespace stepcast

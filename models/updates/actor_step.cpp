@@ -1,6 +1,7 @@
 #include "models/updates/actor_step.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "models/collectives/peer_ports.hpp"
 #include "models/parallelism/lowering.hpp"
@@ -21,26 +22,39 @@ Seconds prompt_time(const Scenario& token, int tokens) {
   return forward_of(lower(prompt));
 }
 
-/// Time from a sequence's prompt to its last token, with `concurrent` of them on a copy of the model: every token of
-/// all of them reads the weights once and each one's keys and values, and prompts are read in between.
-Seconds sequence_time(const Scenario& learners, const Scenario& token) {
+/// Time from a sequence's prompt to its last token with so many under way on a copy of the model: every token of all of
+/// them reads the weights once and each one's keys and values, and prompts are read in between.
+Seconds sequence_time(const Scenario& learners, const Scenario& token, long under_way, Seconds prompt) {
   const ActorSpec& actors = *learners.spec.strategy.actors;
-  const Job job = lower(token);
-  const double prompt = actors.prompt_tokens, generated = learners.seq_len - actors.prompt_tokens;
-  const double held = prompt + generated / 2;
-  const Bytes kept(key_value_bytes(*token.model->transformer, parameter_bytes(token)) * held * actors.concurrent /
-                   actors.tensor_parallel);
+  Scenario shared = token;
+  shared.degrees.micro_batch = under_way;
+  const Job job = lower(shared);
+  const double generated = learners.seq_len - actors.prompt_tokens;
+  const double held = actors.prompt_tokens + generated / 2;
+  const Bytes kept(key_value_bytes(*token.model->transformer, parameter_bytes(token)) * held *
+                   static_cast<double>(under_way) / actors.tensor_parallel);
   const Seconds each = forward_of(job) + kept / job.device.memory_bandwidth;
-  return generated * each + static_cast<double>(actors.concurrent) * prompt_time(token, actors.prompt_tokens);
+  return generated * each + static_cast<double>(under_way) * prompt;
 }
 
-/// New weights make old keys and values useless: a copy computes those of all its sequences anew, at their mean length
-/// (Fu et al. 2025, arXiv 2505.24298, section 4.1).
+/// A sequence's time by how many a copy has under way, at powers of two and at the most it may have.
+std::vector<SampleTime> sequence_times(const Scenario& learners, const Scenario& token) {
+  const ActorSpec& actors = *learners.spec.strategy.actors;
+  const Seconds prompt = prompt_time(token, actors.prompt_tokens);
+  std::vector<SampleTime> out;
+  for (long under_way = 1;; under_way *= 2) {
+    const long count = std::min<long>(under_way, actors.concurrent);
+    out.push_back({static_cast<double>(count), sequence_time(learners, token, count, prompt)});
+    if (count == actors.concurrent) return out;
+  }
+}
+
+/// New weights make old keys and values useless: a copy computes those of all its sequences under way anew, each at
+/// their mean length (Fu et al. 2025, arXiv 2505.24298, section 4.1).
 Seconds interruption_time(const Scenario& learners, const Scenario& token) {
   const ActorSpec& actors = *learners.spec.strategy.actors;
   if (!actors.interruptible || actors.samples_per_s) return Seconds(0);
-  const int held = (learners.seq_len + actors.prompt_tokens) / 2;
-  return static_cast<double>(actors.concurrent) * prompt_time(token, held);
+  return prompt_time(token, (learners.seq_len + actors.prompt_tokens) / 2);
 }
 
 /// Where sequences are cut off, over the mean of what is generated.
@@ -73,8 +87,10 @@ ActorJob actor_job(const Job& learners, Seconds learn) {
   const Scenario& token = *scenario.actors;
   ActorJob job;
   job.slots = copies_of(token, actors) * actors.concurrent;
-  job.sample =
-      actors.samples_per_s ? Seconds(actors.concurrent / *actors.samples_per_s) : sequence_time(scenario, token);
+  // A stated rate is that of a full node: each of its samples goes on at its own pace, whatever the others do.
+  job.copies = actors.samples_per_s ? job.slots : copies_of(token, actors);
+  job.sample = actors.samples_per_s ? std::vector<SampleTime>{{1, Seconds(actors.concurrent / *actors.samples_per_s)}}
+                                    : sequence_times(scenario, token);
   job.spread = actors.length_spread;
   job.longest = longest_of(scenario, actors);
   job.interruptible = actors.interruptible;
@@ -101,9 +117,10 @@ UpdateOutcome wait_for_actors(StepBreakdown& breakdown, const Job& learners) {
   out.staleness = run.staleness;
   ActorOutcome& actors = out.actors.emplace();
   actors.copies = static_cast<int>(copies_of(*scenario.actors, *scenario.spec.strategy.actors));
-  actors.samples_per_s = static_cast<double>(job.slots) / job.sample.value();
+  actors.samples_per_s = static_cast<double>(job.slots) / job.sample.back().time.value();
+  actors.under_way = run.under_way / actors.copies;
   actors.idle = run.idle;
-  actors.sample = job.sample;
+  actors.sample = run.sample;
   actors.broadcast = job.broadcast;
   return out;
 }

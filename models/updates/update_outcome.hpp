@@ -17,9 +17,10 @@ struct Staleness {
 /// Actors that generate what learners train on.
 struct ActorOutcome {
   int copies = 0;            ///< of the model that generate
-  double samples_per_s = 0;  ///< that all of them could generate
-  double idle = 0;           ///< share of their time in which the staleness bound holds them back
-  Seconds sample;            ///< to generate one sample
+  double samples_per_s = 0;  ///< that all of them could generate, with as many under way as they may have
+  double under_way = 0;      ///< samples on a copy, mean: the staleness bound may allow fewer than it could have
+  double idle = 0;           ///< share of their time in which they have none
+  Seconds sample;            ///< to generate one sample, mean
   Seconds broadcast;         ///< of a step's weights to all actors
 };
 

@@ -14,8 +14,8 @@ using namespace literals;
 /// 256 samples at once of 10 s each, steps of 128 samples that take 2 s, weights that arrive after 1 s.
 ActorJob round_job(int bound) {
   ActorJob job;
-  job.slots = 256;
-  job.sample = 10_s;
+  job.slots = job.copies = 256;
+  job.sample = {{1, 10_s}};
   job.batch = 128;
   job.learn = 2_s;
   job.broadcast = 1_s;
@@ -123,6 +123,81 @@ TEST(Actors, SamplesWithoutNumberAreDrawnInTurn) {
   EXPECT_NEAR(run_actors(job).step.value() / (1e9 / 25.6), 1, 0.05);
   job.spread = 0.5;
   EXPECT_NEAR(run_actors(job).step.value() / (1e9 / 25.6), 1, 0.05);
+}
+
+/// The same with copies of the model that take 2 s of reading weights, and 1 s more for each sample that shares it.
+ActorJob shared_job(int bound, long on_a_copy) {
+  ActorJob job = round_job(bound);
+  job.copies = 16;
+  job.slots = 16 * on_a_copy;
+  job.sample.clear();
+  for (long under_way = 1; under_way < on_a_copy; under_way *= 2)
+    job.sample.push_back({static_cast<double>(under_way), Seconds(2.0 + static_cast<double>(under_way))});
+  job.sample.push_back({static_cast<double>(on_a_copy), Seconds(2.0 + static_cast<double>(on_a_copy))});
+  return job;
+}
+
+// 128 samples on 16 copies: 8 on each take 10 s, whether 8 or 80 have room there; 4 of room make two rounds of 6 s.
+TEST(Actors, CopiesThatArePartlyFilledAreAsFastAsSmallerOnes) {
+  EXPECT_NEAR(run_actors(shared_job(0, 4)).step.value(), 12 + 2 + 1, 1e-9);
+  const ActorRun full = run_actors(shared_job(0, 8)), partly = run_actors(shared_job(0, 80));
+  EXPECT_NEAR(full.step.value(), 10 + 2 + 1, 1e-9);
+  EXPECT_NEAR(partly.step.value(), 10 + 2 + 1, 1e-9);
+  EXPECT_NEAR(partly.sample.value(), 10, 1e-9);
+  EXPECT_NEAR(partly.idle, 3.0 / 13, 1e-9);
+  EXPECT_NEAR(partly.under_way, 128 * 10 / 13.0, 1e-6);
+}
+
+// Samples of half and of double the work, one copy: while both are under way each gets on at the pace of two.
+TEST(Actors, WhatIsLeftGoesOnFasterWhenOthersAreThrough) {
+  ActorJob job = shared_job(0, 2);
+  job.copies = 1;
+  job.slots = job.batch = 2;
+  job.spread = 0.5;
+  job.learn = job.broadcast = Seconds(0);
+  const ActorRun shared = run_actors(job);
+  job.sample = {{1, 4_s}};
+  const ActorRun alone = run_actors(job);
+  job.sample = {{1, 3_s}};
+  EXPECT_LT(shared.step, alone.step);
+  EXPECT_GT(shared.step, run_actors(job).step);
+}
+
+// Little: samples under way are those of a second times the seconds that one takes.
+TEST(Actors, UnderWayIsRateTimesTime) {
+  ActorJob job = shared_job(2, 40);
+  job.spread = 0.3;
+  const ActorRun run = run_actors(job);
+  EXPECT_NEAR(run.under_way * run.step.value() / (128 * run.sample.value()), 1, 0.02);
+  EXPECT_LT(run.under_way, 16 * 40);
+}
+
+class Room : public testing::TestWithParam<double> {};
+
+TEST_P(Room, MoreIsNotSlower) {
+  for (const int bound : {0, 1, 2, 8}) {
+    Seconds last(1e9);
+    for (const long room : {2, 3, 4, 6, 8, 12, 16, 32, 64}) {
+      ActorJob job = shared_job(bound, room);
+      job.spread = GetParam();
+      const Seconds step = run_actors(job).step;
+      EXPECT_LE(step, 1.02 * last) << bound << " " << room;
+      last = step;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Actors, Room, testing::Values(0, 0.2, 0.5));
+
+// Weights arrive once a step, and a copy computes anew what it has under way: 8 samples of 0.2 s in a step of 10 s, 4
+// in one of 12 s.
+TEST(Actors, InterruptionsAreOfSamplesUnderWay) {
+  for (const auto& [room, step] : {std::pair{8, 10 + 8 * 0.2}, std::pair{4, 12 + 4 * 0.2}}) {
+    ActorJob job = shared_job(20, room);
+    job.interruptible = true;
+    job.interruption = 0.2_s;
+    EXPECT_NEAR(run_actors(job).step.value(), step, 0.3) << room;
+  }
 }
 
 TEST(Actors, SameSeedSameFigures) {
