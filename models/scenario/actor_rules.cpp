@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "models/compute/device.hpp"
 #include "models/scenario/actor_spec.hpp"
 #include "models/scenario/draft.hpp"
@@ -36,7 +40,29 @@ ScenarioSpec token_spec(const Draft& draft, const ActorSpec& actors, const Node&
   if (draft.transformer() != nullptr) spec.workload.seq_len = 1;
   spec.workload.adapter_rank = 0;
   spec.workload.document_len = 0;
+  // With a stated rate nothing is computed in the learners' format, which may be none of the actors' devices.
+  if (actors.samples_per_s) spec.workload.precision.reset();
   return spec;
+}
+
+/// Where the values of the actors stand that a token's scenario is made of; what else is wrong with it is of them all.
+constexpr std::array kActorPointers{std::pair{"/cluster/nodes", "/strategy/actors/nodes"},
+                                    std::pair{"/cluster/node", "/strategy/actors/node"},
+                                    std::pair{"/strategy/tensor_parallel", "/strategy/actors/tensor_parallel"},
+                                    std::pair{"/strategy/micro_batch", "/strategy/actors/concurrent"},
+                                    std::pair{"/workload/global_batch", "/strategy/actors/concurrent"}};
+
+/// A fault of a token's scenario is one of the actors, whom the user knows it by.
+void take_over(Draft& draft, const Fault& fault, const Scenario& token) {
+  if (fault.pointer == "/workload/precision")
+    return draft.fault("/strategy/actors/node",
+                       fmt::format("found {}, whose devices do not compute in {}, in which the learners train and "
+                                   "actors generate",
+                                   token.node->id, name_of(*token.spec.workload.precision)),
+                       "a node whose devices do, or state samples_per_s as measured");
+  const auto* const known = std::find_if(kActorPointers.begin(), kActorPointers.end(),
+                                         [&](const auto& pair) { return fault.pointer == pair.first; });
+  draft.fault(known != kActorPointers.end() ? known->second : "/strategy/actors", fault.message, fault.suggestion);
 }
 
 /// Weights and the keys and values of all concurrent sequences have to fit.
@@ -92,12 +118,16 @@ const FieldTable<ActorSpec>& ActorSpec::fields() {
     FieldTable<S> t("actors", "Nodes that generate the samples that the cluster trains on");
     t.field("nodes", &S::nodes, "How many, beside cluster.nodes", {.required = true, .min = 1, .max = 1e6})
         .field("node", &S::node, "Catalogue id of their node; default: the learners' kind", {.refers_to = "nodes"})
-        .field("samples_per_s", &S::samples_per_s,
-               "What one node generates, as measured; default: computed from the language model that generates",
-               {.min = 0, .max = kMostSamplesPerSecond, .above_min = true})
+        .field(
+            "samples_per_s", &S::samples_per_s,
+            "What one node generates with all its concurrent samples under way, as measured; each goes on at its own "
+            "pace, so that fewer generate less; default: computed from the language model that generates",
+            {.min = 0, .max = kMostSamplesPerSecond, .above_min = true})
         .field("tensor_parallel", &S::tensor_parallel, "Devices of one copy of the model", {.min = 1, .max = 1024})
         .field("concurrent", &S::concurrent,
-               "Sequences that a copy generates at once; with samples_per_s: samples of a node", {.min = 1, .max = 1e6})
+               "Sequences that a copy generates at once at most; with fewer under way each is faster. With "
+               "samples_per_s: samples of a node at that rate",
+               {.min = 1, .max = 1e6})
         .field("prompt_tokens", &S::prompt_tokens, "Tokens of a sequence that are given; the rest is generated",
                {.min = 0, .max = 1e8})
         .field("staleness_bound", &S::staleness_bound,
@@ -132,7 +162,7 @@ void resolve_actors(Draft& draft) {
   Diagnostics own(draft.diagnostics.file());
   Draft token(token_spec(draft, *actors, *node), draft.catalog, own);
   resolve_parts(token);
-  for (const Fault& fault : own.faults()) draft.fault(at, fault.pointer + ": " + fault.message, fault.suggestion);
+  for (const Fault& fault : own.faults()) take_over(draft, fault, token.scenario);
   if (!own.faults().empty()) return;
   if (!actors->samples_per_s) check_memory(draft, *actors, token.scenario);
   // Inference engines replay a token's kernels as one graph.

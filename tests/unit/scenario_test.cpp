@@ -480,6 +480,32 @@ TEST(Actors, AreCutByAFrameworkOfTheirMaker) {
             "megatron-lm");
 }
 
+// With a stated rate actors compute nothing in the learners' format: processors play environments beside bf16 learners.
+TEST(Actors, OfAStatedRateNeedNoFormatOfTheLearners) {
+  const std::vector<std::string> played{"strategy.actors.prompt_tokens=0",
+                                        "strategy.actors.node=rental-epyc-9454p-256gb", "strategy.actors.nodes=16",
+                                        "strategy.actors.samples_per_s=900", "strategy.actors.concurrent=128"};
+  EXPECT_EQ(shipped("systems/rl-actors-learners", played).actors->node->id, "rental-epyc-9454p-256gb");
+}
+
+TEST(Actors, FaultsNameTheKeyAtFault) {
+  const auto fault = [](const std::vector<std::string>& changes) {
+    try {
+      shipped("systems/rl-actors-learners", changes);
+    } catch (const InputError& error) {
+      return error.faults().front();
+    }
+    return Fault{};
+  };
+  const Fault format = fault({"strategy.actors.node=dgx-1-v100-32gb", "strategy.actors.concurrent=4"});
+  EXPECT_EQ(format.pointer, "/strategy/actors/node");
+  EXPECT_THAT(format.message, testing::HasSubstr("bf16"));
+  EXPECT_THAT(format.suggestion, testing::HasSubstr("samples_per_s"));
+  const Fault cut = fault({"strategy.actors.tensor_parallel=64"});
+  EXPECT_EQ(cut.pointer, "/strategy/actors/tensor_parallel");
+  EXPECT_THAT(cut.message, testing::Not(testing::HasSubstr("/strategy")));
+}
+
 TEST(Actors, GenerateWithDecoders) {
   const auto faults = [](const char* model) {
     try {
