@@ -1,6 +1,9 @@
 #include "models/updates/server_job.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
 
 #include "models/collectives/machine.hpp"
 #include "models/parallelism/tensors.hpp"
@@ -61,34 +64,40 @@ BytesPerSecond process_limit(const Job& job) {
   return seconds_per_byte > 0 ? BytesPerSecond(1 / seconds_per_byte) : BytesPerSecond(0);
 }
 
-/// Servers behind each member of a level: those beside workers with their nodes, those on nodes of their own dealt out
-/// in turn.
-std::vector<int> servers_behind(const PeerPorts::Level& level, int members, int servers, bool colocated) {
-  std::vector<int> out(static_cast<std::size_t>(members));
-  for (int server = 0; server < servers; ++server) {
-    const auto node = static_cast<std::size_t>(server) % level.members.size();
-    ++out[static_cast<std::size_t>(colocated ? level.members[node] : server % members)];
-  }
+/// What servers behind each member of a level hold of all parameters: those beside workers with their nodes, those on
+/// nodes of their own dealt out in turn.
+std::vector<double> shares_behind(const PeerPorts::Level& level, int members, const std::vector<double>& shares,
+                                  bool colocated) {
+  if (!colocated) return dealt_out(shares, members);
+  std::vector<double> out(static_cast<std::size_t>(members), 0);
+  const std::vector<double> of_nodes = dealt_out(shares, static_cast<int>(level.members.size()));
+  for (std::size_t node = 0; node < of_nodes.size(); ++node)
+    out[static_cast<std::size_t>(level.members[node])] += of_nodes[node];
   return out;
 }
 
-/// The fabric's up-links as pushes and pulls meet them; `busiest`: of a worker's bytes, those of the server with most.
-std::vector<ServerUplink> server_uplinks(const PeerPorts& peers, int servers, bool colocated, double busiest,
+/// The fabric's up-links as pushes and pulls meet them; `shares`: what each server holds. What an up-link carries is
+/// linear in what lies behind it, so of members with as many workers those that hold least and most decide.
+std::vector<ServerUplink> server_uplinks(const PeerPorts& peers, const std::vector<double>& shares, bool colocated,
                                          double network_share) {
   std::vector<ServerUplink> out;
   for (const PeerPorts::Level& level : peers.levels) {
     const int members = *std::max_element(level.members.begin(), level.members.end()) + 1;
-    const std::vector<int> behind = servers_behind(level, members, servers, colocated);
-    const auto nodes = static_cast<double>(level.members.size());
+    const std::vector<double> behind = shares_behind(level, members, shares, colocated);
+    std::map<std::ptrdiff_t, std::pair<double, double>> by_workers;
     for (int member = 0; member < members; ++member) {
-      const int here = behind[static_cast<std::size_t>(member)];
-      ServerUplink uplink;
-      uplink.up = level.up;
-      uplink.workers = static_cast<double>(std::count(level.members.begin(), level.members.end(), member)) / nodes;
-      uplink.leaves = (1 - static_cast<double>(here) / servers) / network_share;
-      uplink.enters = std::min(1.0, here * busiest) / network_share;
-      if (std::find(out.begin(), out.end(), uplink) == out.end()) out.push_back(uplink);
+      const double here = behind[static_cast<std::size_t>(member)];
+      const auto workers = std::count(level.members.begin(), level.members.end(), member);
+      auto& [least, most] = by_workers.try_emplace(workers, here, here).first->second;
+      least = std::min(least, here);
+      most = std::max(most, here);
     }
+    for (const auto& [workers, held] : by_workers)
+      for (const double here : {held.first, held.second}) {
+        const double part = static_cast<double>(workers) / static_cast<double>(level.members.size());
+        const ServerUplink uplink{level.up, part, (1 - here) / network_share, here / network_share};
+        if (std::find(out.begin(), out.end(), uplink) == out.end()) out.push_back(uplink);
+      }
   }
   return out;
 }
@@ -120,8 +129,9 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
 
   const std::vector<double> shares =
       server_shares(*servers.sharding, tensors_of(job), servers.count, exchange.large_array_elements);
-  out.update_share = busiest_share(shares);
-  const int on_a_node = colocated ? (servers.count + nodes - 1) / nodes : 1;
+  const double of_process = busiest_share(shares);
+  // Servers of one node share its ports and its memory: what they hold adds up.
+  const double of_node = colocated ? busiest_share(dealt_out(shares, nodes)) : of_process;
   const bool remote = !colocated || nodes > 1;
   if (remote && !(peers.node > BytesPerSecond(0)))
     throw InputError({{"", "/cluster/fabric/nics_per_node", "missing: parameter servers on other nodes need a network",
@@ -138,16 +148,16 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   if (limit > BytesPerSecond(0)) ports.worker = std::min(ports.worker, limit);
   ports.server_node = colocated ? ports.worker_node : server_network(scenario, peers.node);
   // Relative to what of a worker's bytes is on the network: its own node's part is not.
-  const double share = std::min(1.0, out.update_share * on_a_node);
-  ports.server_share = ports.colocated ? share : (remote ? share : 0);
+  ports.server_share = remote ? of_node : 0;
   ports.server_process = exchange.transport;
-  ports.process_share = out.update_share;
-  if (remote) ports.uplinks = server_uplinks(peers, servers.count, colocated, out.update_share, out.network_share);
+  ports.process_share = of_process;
+  if (remote) ports.uplinks = server_uplinks(peers, shares, colocated, out.network_share);
   ports.one_process = servers.placement == ServerHost::driver;
   out.message = remote ? peers.hop + peers.gap * (std::min(servers.count, 64) - 1.0) : peers.native_hop;
-  out.server_update = exchange.server_update > BytesPerSecond(0)
-                          ? exchange.server_update
-                          : host_memory(scenario) * (kHostMemoryShare / kSumAccesses / on_a_node);
+  const bool process_limits = exchange.server_update > BytesPerSecond(0);
+  out.update_share = process_limits ? of_process : of_node;
+  out.server_update =
+      process_limits ? exchange.server_update : host_memory(scenario) * (kHostMemoryShare / kSumAccesses);
   out.server_update *= 1 / update_over_usual(scenario);
   const WorkerNoise noise = worker_noise(scenario);
   out.worker_spread = noise.worker;

@@ -20,8 +20,8 @@ struct ServerJob {
   ServerPorts ports;
   double network_share = 1;      ///< of a worker's bytes, what leaves its node
   Seconds message;               ///< start of one bucket's push or pull
-  BytesPerSecond server_update;  ///< bytes of gradients that the busiest server applies for itself alone
-  double update_share = 1;       ///< of a worker's bytes, the busiest server's
+  BytesPerSecond server_update;  ///< bytes of gradients that the busiest server applies, or all of its node together
+  double update_share = 1;       ///< of a worker's bytes, those that pass at this rate
   bool locked_server = false;    ///< one push or pull at a time, whole
   bool overlap_pull = true;      ///< parameters arrive under the next forward pass, else before it
   bool pull_after_push = false;  ///< a pull waits until the last bucket of the step has been applied

@@ -30,6 +30,12 @@ std::vector<double> server_shares(ServerSharding sharding, const std::vector<dou
   return held;
 }
 
+std::vector<double> dealt_out(const std::vector<double>& shares, int places) {
+  std::vector<double> out(static_cast<std::size_t>(places), 0);
+  for (std::size_t server = 0; server < shares.size(); ++server) out[server % out.size()] += shares[server];
+  return out;
+}
+
 double busiest_share(const std::vector<double>& shares) { return *std::max_element(shares.begin(), shares.end()); }
 
 }  // namespace stepcast

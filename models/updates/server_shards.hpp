@@ -13,6 +13,10 @@ namespace stepcast {
 std::vector<double> server_shares(ServerSharding sharding, const std::vector<double>& tensors, int servers,
                                   double bound);
 
+/// What each of so many places (nodes, members of a fabric level) holds of servers that are dealt out over them in
+/// turn.
+std::vector<double> dealt_out(const std::vector<double>& shares, int places);
+
 /// The largest share, which decides how long an exchange takes: 1 / M where it is even.
 double busiest_share(const std::vector<double>& shares);
 

@@ -1,5 +1,6 @@
 #include "models/updates/update_step.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "models/estimate.hpp"
@@ -186,6 +187,26 @@ TEST(ParameterServers, FasterNicsOfWorkersAreNoSlower) {
   };
   const double at_25 = time("25");
   for (const char* faster : {"50", "100", "400", "10000"}) EXPECT_LE(time(faster), at_25 * (1 + 1e-9)) << faster;
+}
+
+// Whole variables go to servers in turn, so 8·k servers of 8 nodes hold what 8 do, node by node: its ports and its
+// memory carry the same bytes, however many processes share them.
+TEST(ServersOfANode, CarryTheSumOfTheirShares) {
+  const auto job_of = [](int count) {
+    const Scenario scenario =
+        shipped("systems/tensorflow-ps-async.json", {fmt::format("strategy.parameter_servers.count={}", count)});
+    const Scenario alone = lone_node(scenario);
+    const Job job = lower(scenario), lone = lower(alone);
+    return server_job(job, worker_step(job, lone, estimate(lone)));
+  };
+  const ServerJob one = job_of(8);
+  EXPECT_LT(one.ports.server_share, 1);
+  for (const int on_a_node : {2, 4, 16}) {
+    const ServerJob more = job_of(8 * on_a_node);
+    EXPECT_NEAR(more.ports.server_share / one.ports.server_share, 1, 1e-9) << on_a_node;
+    EXPECT_NEAR((more.update_share / more.server_update) / (one.update_share / one.server_update), 1, 1e-9);
+    EXPECT_LE(more.ports.process_share, one.ports.process_share) << on_a_node;
+  }
 }
 
 }  // namespace

@@ -310,6 +310,14 @@ TEST(Shards, WholeVariablesMakeTheLargestServerTheBottleneck) {
     EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
 }
 
+// Four servers on two nodes: the first and the third lie together, the second and the fourth.
+TEST(Shards, PlacesHoldWhatTheirServersDo) {
+  const std::vector<double> of_nodes = dealt_out({0.4, 0.3, 0.1, 0.2}, 2);
+  EXPECT_NEAR(of_nodes[0], 0.5, 1e-12);
+  EXPECT_NEAR(of_nodes[1], 0.5, 1e-12);
+  EXPECT_EQ(dealt_out({0.4, 0.6}, 3), (std::vector<double>{0.4, 0.6, 0}));
+}
+
 // MXNet: an array of 10^6 elements is cut, one of a single element less is not.
 TEST(Shards, MxnetCutsArraysFromItsBoundOn) {
   EXPECT_NEAR(busiest_share(server_shares(ServerSharding::large_arrays, {1e6}, 4, 1e6)), 0.25, 1e-9);
