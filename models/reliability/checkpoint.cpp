@@ -12,6 +12,7 @@
 #include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
+#include "models/updates/federated_run.hpp"
 #include "models/workload/operators.hpp"
 
 namespace stepcast {
@@ -22,6 +23,8 @@ namespace {
 /// 4.0 GB/s writing, 6.8 reading). Estimated.
 constexpr BytesPerSecond kUnknownWrite = 4_GBps;
 constexpr BytesPerSecond kUnknownRead = 6.8_GBps;
+/// Models are averaged in fp32.
+constexpr double kAverageBytes = 4;
 
 struct Rates {
   BytesPerSecond write, read;  ///< of everything that takes part
@@ -125,6 +128,24 @@ std::optional<std::string> beyond_drives(const Scenario& scenario, const Checkpo
                      decimal_text(kept), decimal_text(*room), mirrored ? " (each is on two nodes)" : "");
 }
 
+/// What a federation's server writes and reads by itself: nothing states its drives.
+Rates rates_of_server(const Scenario& scenario, bool local) {
+  if (local)
+    return {kUnknownWrite, kUnknownRead,
+            fmt::format("the server's checkpoints pass as by one data-centre NVMe drive, {} written and {} read",
+                        decimal_text(kUnknownWrite), decimal_text(kUnknownRead))};
+  Scenario server = scenario;
+  server.spec.cluster.nodes = 1;
+  return rates_of_kind(server, false, true);
+}
+
+/// Where a checkpoint lies, in words.
+std::string place_of(const Scenario& scenario, bool local, bool mirrored) {
+  if (!local) return scenario.storage->id;
+  if (scenario.update == UpdateMode::federated) return "the server's drives";
+  return mirrored ? "local drives of two nodes" : "local drives";
+}
+
 }  // namespace
 
 Bytes checkpoint_size(const Job& job) {
@@ -132,6 +153,8 @@ Bytes checkpoint_size(const Job& job) {
   const StateBytes bytes = state_bytes(scenario);
   const int rank = scenario.spec.workload.adapter_rank;
   const double trained = rank > 0 ? adapter_parameter_count(*scenario.model, rank) : parameter_count(*scenario.model);
+  // A federation's server keeps the average; its clients' optimizers begin anew in every round.
+  if (scenario.update == UpdateMode::federated) return Bytes(kAverageBytes * trained);
   const bool by_muon = optimizer_of(scenario) == OptimizerKind::muon;
   const double in_matrices = by_muon ? hidden_parameter_count(*scenario.model, rank) : 0;
   return Bytes((bytes.parameter + bytes.optimizer + outer_state_bytes(scenario)) * trained +
@@ -150,26 +173,27 @@ CheckpointCost checkpoint_cost(const Job& job) {
   out.local = spec.target ? *spec.target == CheckpointTarget::local : scenario.storage == nullptr;
   out.size = spec.size.value_or(checkpoint_size(job));
   const bool one_node = spec.kind == CheckpointKind::full;
-  const Rates rates = rates_of(scenario, out.local, one_node);
+  const bool by_server = scenario.update == UpdateMode::federated;
+  const Rates rates = by_server ? rates_of_server(scenario, out.local) : rates_of(scenario, out.local, one_node);
   out.write = out.size / rates.write;
   // Each replica's states come from storage once and go on to the others over the network.
   out.read = out.size / rates.read;
-  const bool mirrored = out.local && scenario.spec.cluster.nodes > 1;
+  const bool mirrored = out.local && scenario.spec.cluster.nodes > 1 && !by_server;
   if (mirrored) mirror(out, job, one_node);
   out.stall = out.write;
   if (spec.kind == CheckpointKind::asynchronous) {
-    out.stall = copy_time(scenario, out.size);
+    out.stall = by_server ? out.size / kFederatedServerMemory : copy_time(scenario, out.size);
     out.write += out.stall;
     out.shortest_interval = out.write;
   }
-  out.basis = fmt::format(
-      "{} to {}{} at {}{}", decimal_text(out.size), out.local ? std::string("local drives") : scenario.storage->id,
-      mirrored ? " of two nodes" : "", decimal_text(rates.write), rates.assumed.empty() ? "" : " (rate assumed)");
+  out.basis = fmt::format("{} to {} at {}{}", decimal_text(out.size), place_of(scenario, out.local, mirrored),
+                          decimal_text(rates.write), rates.assumed.empty() ? "" : " (rate assumed)");
   if (spec.kind == CheckpointKind::none) {
     out.stall = out.write = out.read = Seconds(0);
     return out;
   }
   if (!rates.assumed.empty()) out.remarks.push_back(rates.assumed);
+  if (by_server) return out;
   if (auto words = beyond_drives(scenario, out, mirrored)) out.remarks.push_back(std::move(*words));
   return out;
 }

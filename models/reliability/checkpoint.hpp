@@ -22,7 +22,8 @@ struct CheckpointCost {
 };
 
 /// Bytes that a checkpoint of the job holds: trained parameters, their optimizer states (`state_bytes`) and what
-/// the outer optimizer of local steps keeps, once. Frozen ones are where they came from.
+/// the outer optimizer of local steps keeps, once; of a federation the average alone. Frozen ones are where they came
+/// from.
 Bytes checkpoint_size(const Job& job);
 
 /// Rate at which a node of the scenario's own kind writes its part while all nodes do.

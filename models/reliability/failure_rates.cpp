@@ -76,7 +76,7 @@ void set_spot(FailureRates& rates, const Scenario& scenario, const Catalog& cata
 
 /// By the kind of device, for 1000 node-days.
 double usual_rate(const Scenario& scenario, std::string& basis) {
-  const int devices = scenario.node->accelerator_count;
+  const int devices = scenario.update == UpdateMode::federated ? 0 : scenario.node->accelerator_count;
   if (devices == 0) {
     basis = "interrupted as Llama 3's servers were, but for their GPUs";
     return kPerNode;
@@ -115,17 +115,27 @@ FailureRates rates_of_own_kind(const Scenario& scenario, const Catalog& catalog)
   FailureRates rates;
   rates.interruptions = interruptions(scenario, catalog, rates.basis) * kPer1000Days;
   rates.replaced_share = kReplacedShare;
-  set_spot(rates, scenario, catalog);
+  const bool federated = scenario.update == UpdateMode::federated;
+  if (!federated) set_spot(rates, scenario, catalog);
   rates.slow = spec.slow_nodes_per_1000_node_days * kPer1000Days;
-  rates.flaps = spec.link_flaps_per_1000_nic_days * kPer1000Days * std::max(1, scenario.nics_per_node);
+  const int nics = federated ? 1 : std::max(1, scenario.nics_per_node);
+  rates.flaps = spec.link_flaps_per_1000_nic_days * kPer1000Days * nics;
   for (PerSecond* rate : {&rates.interruptions, &rates.spot, &rates.slow, &rates.flaps}) *rate *= spec.rate_factor;
   if (spec.rate_factor != 1) rates.basis += fmt::format(", times {:.3g}", spec.rate_factor);
+  return rates;
+}
+
+/// Of the server, a machine without accelerators: a client that drops out costs its own update, and no round.
+FailureRates rates_of_federation(const Scenario& scenario, const Catalog& catalog) {
+  FailureRates rates = rates_of_own_kind(scenario, catalog);
+  rates.basis = "the server alone: " + rates.basis;
   return rates;
 }
 
 }  // namespace
 
 FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog) {
+  if (scenario.update == UpdateMode::federated) return rates_of_federation(scenario, catalog);
   FailureRates mean;
   for (const NodeKind& kind : node_kinds(scenario)) {
     const FailureRates rates = rates_of_own_kind(*kind.scenario, catalog);

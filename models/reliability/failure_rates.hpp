@@ -18,6 +18,7 @@ struct FailureRates {
   std::string basis;          ///< which published figures, for people
 };
 
+/// Of a federation they are the server's, which alone holds the state: its clients come and go.
 /// Rates by `run.reliability`, else by published figures: failures of accelerators and of the rest of a node apart
 /// (docs/models/reliability.md).
 FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/scenario/node_kinds.hpp"
+#include "models/updates/round_steps.hpp"
 
 namespace stepcast {
 
@@ -64,7 +65,10 @@ void check_interval(const RunRisk& risk) {
   const std::string why =
       behind ? fmt::format("an asynchronous checkpoint is written in {:.4g} s, and the next starts no earlier",
                            least.value())
-             : fmt::format("a step takes {:.4g} s", least.value());
+      : risk.round_steps > 1
+          ? fmt::format("there is a model to save after a round of {:.0f} steps, which takes {:.4g} s",
+                        risk.round_steps, least.value())
+          : fmt::format("a step takes {:.4g} s", least.value());
   throw InputError({{"", "/run/checkpoint/interval_s", fmt::format("found {:g}, but {}", risk.interval.value(), why),
                      fmt::format("at least {:.0f}", std::ceil(least.value()))}});
 }
@@ -171,10 +175,11 @@ RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds w
   const Scenario& scenario = *job.scenario;
   const ReliabilitySpec& spec = scenario.spec.run.reliability;
   RunRisk risk;
-  risk.nodes = scenario.spec.cluster.nodes;
+  risk.nodes = scenario.update == UpdateMode::federated ? 1 : scenario.spec.cluster.nodes;
   risk.rates = failure_rates(scenario, catalog);
   risk.checkpoint = checkpoint_cost(job);
-  risk.checkpoint.shortest_interval = std::max(risk.checkpoint.shortest_interval, step);
+  risk.round_steps = steps_of_round(scenario);
+  risk.checkpoint.shortest_interval = std::max(risk.checkpoint.shortest_interval, risk.round_steps * step);
   risk.saves = scenario.spec.run.checkpoint.kind != CheckpointKind::none;
   risk.detection = spec.detection.value_or(kDetection);
   risk.restart = spec.restart.value_or(kRestart);

@@ -14,10 +14,11 @@ namespace stepcast {
 
 /// Everything that a simulated run of a job needs to know of what goes wrong.
 struct RunRisk {
-  int nodes = 1;
+  int nodes = 1;       ///< whose failures interrupt the run; of a federation, the server
   FailureRates rates;  ///< of one node
   CheckpointCost checkpoint;
   Seconds interval;            ///< of training between two checkpoints
+  double round_steps = 1;      ///< between two instants at which there is one model to save
   bool saves = true;           ///< false: every interruption starts the run anew
   Seconds detection, restart;  ///< restart: without reading the checkpoint
   Seconds repair;              ///< until a node that was taken out is back
@@ -58,11 +59,11 @@ struct GoodputTrials {
   [[nodiscard]] double quantile(double share) const;
 };
 
-/// What a job risks, by the scenario; `step`: time of one, below which nobody saves; `work`: of all of them.
+/// What a job risks, by the scenario; `step`: time of one, below whose round nobody saves; `work`: of all of them.
 RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds work);
 
 /// Throws InputError, without a file, where `run.checkpoint.interval_s` is shorter than checkpoints can follow each
-/// other: a step, or an asynchronous one until it is written.
+/// other: a round of steps, or an asynchronous one until it is written.
 void check_interval(const RunRisk& risk);
 
 /// The same as one rate, for the formulas.

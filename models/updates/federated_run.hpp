@@ -9,6 +9,9 @@
 
 namespace stepcast {
 
+/// The server of a federation has ordinary host memory. Estimated.
+inline constexpr BytesPerSecond kFederatedServerMemory(100e9);
+
 /// Rounds of federated averaging.
 struct FederatedJob {
   FederatedSpec spec;

@@ -1,7 +1,6 @@
 #include "models/updates/update_step.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/memory/memory.hpp"
 #include "models/parallelism/compression.hpp"
@@ -10,6 +9,7 @@
 #include "models/updates/gossip_run.hpp"
 #include "models/updates/job_ports.hpp"
 #include "models/updates/local_run.hpp"
+#include "models/updates/round_steps.hpp"
 #include "models/updates/server_job.hpp"
 
 namespace stepcast {
@@ -231,15 +231,13 @@ UpdateStep federated(const Job& job, const Job& lone, const StepBreakdown& alone
   round.spec = *scenario.spec.strategy.federated;
   round.selected = scenario.spec.cluster.nodes;
   round.busy = own.step_time;
-  const double batch = static_cast<double>(scenario.spec.workload.global_batch) / round.selected;
-  round.local_steps = std::max(1.0, std::ceil(round.spec.local_epochs * round.spec.samples_per_client / batch));
+  round.local_steps = federated_steps(scenario);
   round.parameters = step.parameters;
   round.compressing = model_compression(job, lone, step.parameters);
   round.upload = model_bytes(job, step.parameters);
   round.download = Bytes(kModelBytes * step.parameters);
-  // The server adds every model to the sum, at the rate of ordinary host memory.
-  constexpr BytesPerSecond kServerMemory = 100_GBps;
-  round.aggregation = Bytes(kAveragingTraffic * step.parameters * round.selected) / kServerMemory;
+  // The server adds every model to the sum.
+  round.aggregation = Bytes(kAveragingTraffic * step.parameters * round.selected) / kFederatedServerMemory;
   round.step_spread = worker_noise(scenario).step;
   round.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
   const FederatedRun run = run_federated(round);

@@ -5,6 +5,7 @@
 
 #include "models/convergence/target.hpp"
 #include "models/cost/cost.hpp"
+#include "models/parallelism/lowering.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
 #include "models/power/facility.hpp"
@@ -473,6 +474,35 @@ TEST(WorkFactor, IsTwoAtTheCriticalBatchAgainstNoBatch) {
   const Scenario scenario = shipped(kResnet, {"workload.critical_batch=16384", "workload.stated_at_batch=1"});
   EXPECT_NEAR(work_factor(scenario), 2, 1e-3);
   EXPECT_EQ(work_factor(shipped(kResnet, {"workload.critical_batch=16384"})), 1);
+}
+
+TEST(Federation, IsInterruptedWithItsServerAlone) {
+  const auto risk = [](int clients) {
+    const Scenario scenario = shipped("systems/federated.json",
+                                      {fmt::format("cluster.nodes={}", clients), "strategy.federated.clients=100000",
+                                       fmt::format("workload.global_batch={}", 10 * clients)});
+    return run_risk(lower(scenario), catalog(), 0.1_s, 1000_h);
+  };
+  const RunRisk few = risk(100), many = risk(10000);
+  EXPECT_EQ(few.nodes, 1);
+  EXPECT_DOUBLE_EQ((many.nodes * many.rates.interruptions).value(), (few.nodes * few.rates.interruptions).value());
+  // 1.365 for 1000 days: a server without accelerators.
+  EXPECT_NEAR(many.rates.interruptions * (1000 * 1_days), 1.365, 0.001);
+  // Of 300 local steps a round, and 3.5 M parameters in fp32 on one drive.
+  EXPECT_GE(many.interval.value(), 30 - 1e-9);
+  EXPECT_NEAR(many.checkpoint.size.in(1_MB), 14, 0.3);
+  EXPECT_NEAR(many.checkpoint.stall.in(1_ms), 14 / 4.0, 0.1);
+  EXPECT_THAT(many.checkpoint.basis, HasSubstr("the server's drives"));
+}
+
+// Between two averages every worker has a model of its own, which no checkpoint of one model saves.
+TEST(Checkpoint, LocalStepsAreSavedWhenTheirRoundEnds) {
+  const Scenario scenario = shipped("systems/local-sgd-diloco.json", {});
+  const double steps = scenario.spec.strategy.local_steps;
+  EXPECT_DOUBLE_EQ(run_risk(lower(scenario), catalog(), 1_s, 1000_h).checkpoint.shortest_interval.value(), steps);
+  RunRisk hasty = run_risk(lower(scenario), catalog(), 1_s, 1000_h);
+  hasty.interval = 2_s;
+  EXPECT_THROW(check_interval(hasty), InputError);
 }
 
 // Of no kind of work, down to the least cap that the device takes.
