@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
 #include "cli/predictor.hpp"
+#include "models/scenario/stated_batch.hpp"
 #include "report/claim_study.hpp"
 
 namespace stepcast {
@@ -47,6 +48,7 @@ void study_variants(const StudyOptions& options, Session& session) {
   for (std::size_t i = 0; i < spec.variants.size(); ++i) {
     scenarios.push_back({options.study, spec.scenario});
     change(scenarios.back().json, spec.variants[i].set, fmt::format("/variants/{}/set", i), diagnostics);
+    keep_stated_batch(scenarios.back().json, spec.scenario);
   }
   diagnostics.throw_if_faulty();
   const int jobs = options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -190,6 +190,10 @@ PlanQuestion read_plan_question(Json document, const std::string& file, const st
   diagnostics.throw_if_faulty();
   refuse_empty_ids(out.spec, document, diagnostics);
   check_workload(out.spec, diagnostics);
+  // The work is stated of the batch that is asked for; options may have a smaller one.
+  WorkloadSpec& training = out.spec.workload.training;
+  if (training.critical_batch && !training.stated_at_batch)
+    training.stated_at_batch = static_cast<double>(training.global_batch);
   check_clusters(out, catalog, diagnostics);
   diagnostics.throw_if_faulty();
   return out;

@@ -4,6 +4,7 @@
 #include "models/closed_form.hpp"
 #include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/scenario/stated_batch.hpp"
 #include "models/updates/lone_node.hpp"
 #include "report/json.hpp"
 #include "report/outlook.hpp"
@@ -80,6 +81,7 @@ ClosedForm::Family* ClosedForm::family(const std::vector<const Json*>& values) {
     for (std::size_t i = 0; i < values.size(); ++i)
       if (in_strategy_[i].empty() && !is_batch_[i])
         apply_override(document, sweep_.points.paths()[i] + "=" + values[i]->dump(), diagnostics);
+    keep_stated_batch(document, sweep_.scenario);
     refuse_control_characters(document, diagnostics);
     auto spec = read_document<ScenarioSpec>(document, diagnostics);
     const bool plain = spec.cluster.conditions.empty() && spec.cluster.other_nodes.empty() &&

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "models/scenario/scenario.hpp"
+#include "models/scenario/stated_batch.hpp"
 #include "sweeps/content_hash.hpp"
 #include "version.hpp"
 
@@ -56,6 +57,7 @@ Json SweepDefinition::document(std::int64_t point, Diagnostics& diagnostics) con
   points.values(point, values);
   for (std::size_t i = 0; i < values.size(); ++i)
     apply_override(out, points.paths()[i] + "=" + values[i]->dump(), diagnostics);
+  keep_stated_batch(out, scenario);
   return out;
 }
 

@@ -8,7 +8,8 @@ namespace stepcast {
 
 /// Samples that the target takes at the global batch over those at the batch for which the work was stated:
 /// (1 + B/B_c)/(1 + B_0/B_c), from samples = S_min·(1 + B/B_c) (McCandlish et al. 2018, "An Empirical Model of
-/// Large-Batch Training", eq. 2.11). 1 unless the workload states both critical_batch and stated_at_batch.
+/// Large-Batch Training", eq. 2.11). 1 unless the workload states both critical_batch and stated_at_batch; scenarios
+/// that are made of another one get their stated_at_batch from it (keep_stated_batch).
 double work_factor(const Scenario& scenario);
 
 /// The same at another batch.

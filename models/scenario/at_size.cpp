@@ -1,5 +1,7 @@
 #include "models/scenario/at_size.hpp"
 
+#include "models/scenario/stated_batch.hpp"
+
 namespace stepcast {
 
 void free_data_parallel(Json& scenario) {
@@ -8,6 +10,7 @@ void free_data_parallel(Json& scenario) {
 }
 
 Json at_size(Json scenario, int nodes, long global_batch) {
+  keep_stated_batch(scenario, scenario);
   scenario["cluster"]["nodes"] = nodes;
   scenario["workload"]["global_batch"] = global_batch;
   free_data_parallel(scenario);

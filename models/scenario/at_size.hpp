@@ -10,7 +10,7 @@ namespace stepcast {
 /// does so anew where one of those is changed.
 void free_data_parallel(Json& scenario);
 
-/// The scenario on so many nodes, with a batch of so many samples.
+/// The scenario on so many nodes, with a batch of so many samples; the work that it states stays that of its own batch.
 Json at_size(Json scenario, int nodes, long global_batch);
 
 /// The batch on so many nodes that keeps the samples of a node; none where it is not whole.

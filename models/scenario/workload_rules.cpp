@@ -82,6 +82,9 @@ void check_length(Draft& draft) {
   if (w.stated_at_batch && !w.critical_batch && draft.sound({"/workload/stated_at_batch", "/workload/critical_batch"}))
     draft.fault("/workload/stated_at_batch", "says nothing where the stated work suffices at any batch",
                 "leave it out, or state critical_batch");
+  if (!given.empty() && w.critical_batch && !w.stated_at_batch)
+    draft.assume(fmt::format("the stated work reaches the target at a batch of {}, the run's own: no stated_at_batch",
+                             w.global_batch));
   if (!draft.scenario.model) return;
   const Model& model = *draft.scenario.model;
   if (w.tokens && !model.is_transformer())

@@ -11,6 +11,8 @@
 #include "models/power/facility.hpp"
 #include "models/power/power.hpp"
 #include "models/reliability/goodput.hpp"
+#include "models/scenario/at_size.hpp"
+#include "models/scenario/stated_batch.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/rates.hpp"
@@ -474,6 +476,31 @@ TEST(WorkFactor, IsTwoAtTheCriticalBatchAgainstNoBatch) {
   const Scenario scenario = shipped(kResnet, {"workload.critical_batch=16384", "workload.stated_at_batch=1"});
   EXPECT_NEAR(work_factor(scenario), 2, 1e-3);
   EXPECT_EQ(work_factor(shipped(kResnet, {"workload.critical_batch=16384"})), 1);
+}
+
+TEST(WorkFactor, WithoutAStatedBatchIsOneAndSaysSo) {
+  const Scenario scenario = shipped(kResnet, {"workload.critical_batch=16384", "workload.epochs=90"});
+  EXPECT_THAT(scenario.assumptions, Contains(HasSubstr("no stated_at_batch")));
+  EXPECT_THAT(shipped(kResnet, {"workload.critical_batch=16384", "workload.stated_at_batch=1"}).assumptions,
+              Not(Contains(HasSubstr("stated_at_batch"))));
+}
+
+// Scenarios at other sizes, and what a change makes of one, keep the batch for which the work was stated.
+TEST(WorkFactor, OfVariantsIsAgainstTheirBaseline) {
+  const Json baseline{{"cluster", {{"nodes", 2}}}, {"workload", {{"global_batch", 64}, {"critical_batch", 900}}}};
+  EXPECT_EQ(at_size(baseline, 8, 256)["workload"]["stated_at_batch"], 64);
+  Json changed = baseline;
+  changed["workload"]["global_batch"] = 256;
+  changed["workload"]["stated_at_batch"] = 128;
+  keep_stated_batch(changed, baseline);
+  EXPECT_EQ(changed["workload"]["stated_at_batch"], 128);
+  changed["workload"].erase("critical_batch");
+  changed["workload"].erase("stated_at_batch");
+  keep_stated_batch(changed, baseline);
+  EXPECT_FALSE(changed["workload"].contains("stated_at_batch"));
+  Json broken = "text";
+  keep_stated_batch(broken, baseline);
+  EXPECT_EQ(broken, "text");
 }
 
 TEST(Federation, IsInterruptedWithItsServerAlone) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "models/convergence/target.hpp"
 #include "models/scenario/scenario.hpp"
 #include "report/predict.hpp"
 #include "sim/protocol/environment_error.hpp"
@@ -270,6 +271,24 @@ TEST(ClosedForm, RowsOfFamiliesAreThoseOfWholeScenarios) {
                                    {}},
                                   catalog);
   EXPECT_GT(ok, 40);
+}
+
+// The work is stated of the scenario's batch of 1,024 samples, whichever a point has: at the critical batch of as many
+// a batch of 2,048 takes (1 + 2)/(1 + 1) of it.
+TEST(ClosedForm, TheWorkIsThatOfTheScenariosOwnBatch) {
+  Json scenario = analytic_scenario("resnet50-v100-8gpus");
+  scenario["workload"]["global_batch"] = 1024;
+  scenario["workload"]["samples"] = 1e7;
+  scenario["workload"].erase("epochs");
+  scenario["workload"]["critical_batch"] = 1024;
+  const SweepDefinition sweep{"resnet50", std::move(scenario), points({{"workload.global_batch=1024,2048"}}), {}};
+  Diagnostics faults(sweep.file);
+  const auto factor = [&](std::int64_t point) {
+    return work_factor(resolve(sweep.document(point, faults), sweep.file, {}, test::catalog()));
+  };
+  EXPECT_DOUBLE_EQ(factor(0), 1);
+  EXPECT_DOUBLE_EQ(factor(1), 1.5);
+  EXPECT_EQ(rows_of_whole_scenarios(sweep, test::catalog()), 2);
 }
 
 TEST(ClosedForm, RowsOfUpdatesActorsAndSlowInputAreThoseOfWholeScenarios) {
