@@ -66,8 +66,9 @@ const SettingEffect* best_change(const Explanation& e, const std::string& part) 
 std::string strategy_sentence(const Explanation& e) {
   const SettingEffect* best = best_change(e, "strategy");
   if (best == nullptr) return "No single change of the strategy that fits memory brings 0.5 % or more.";
-  return fmt::format("Of changes of the strategy, {} helps most: {} throughput, {} of {} memory.", best->change,
-                     signed_percent(best->throughput), humane(best->peak), humane(best->capacity));
+  return fmt::format("Of changes of the strategy, {} helps most: {} throughput, {} of {} memory{}.", best->change,
+                     signed_percent(best->throughput), humane(best->peak), humane(best->capacity),
+                     best->more_samples ? "; not counted: samples to the target may grow" : "");
 }
 
 /// What other machines, and another batch or precision, bring most.
@@ -79,6 +80,8 @@ std::string beyond_strategy_sentence(const Explanation& e) {
   std::string out = fmt::format("Beyond the strategy, {} brings {} throughput", machines->change,
                                 signed_percent(machines->throughput));
   if (work != nullptr) out += fmt::format(", and {} {}", work->change, signed_percent(work->throughput));
+  const bool more = machines->more_samples || (work != nullptr && work->more_samples);
+  if (more) out += "; not counted: samples to the target may grow";
   return out + ".";
 }
 

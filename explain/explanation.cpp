@@ -9,6 +9,7 @@
 #include "explain/bottleneck_words.hpp"
 #include "explain/hardware_figures.hpp"
 #include "explain/setting_changes.hpp"
+#include "models/convergence/target.hpp"
 #include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
 #include "models/power/facility.hpp"
@@ -98,6 +99,7 @@ class Explainer {
       const Scenario changed = resolve(changed_document(document_, change), file_, {}, catalog_);
       const Prediction prediction = predict_analytic(changed, catalog_, MemoryAdvice::none);
       effect.legal = true;
+      effect.more_samples = may_need_more_samples(scenario_, changed);
       effect.throughput = prediction.samples_per_s / base_.samples_per_s - 1;
       effect.cost = cost_change(base_, prediction);
       effect.fits = prediction.memory.fits;

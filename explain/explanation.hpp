@@ -25,7 +25,9 @@ struct SettingEffect {
   bool legal = false;
   bool one_more_nic = false;  ///< it is just that
   std::string refusal;        ///< when it is not
-  double throughput = 0;      ///< share, as FigureEffect's
+  /// Samples to a target may grow, which throughput does not show (may_need_more_samples).
+  bool more_samples = false;
+  double throughput = 0;  ///< share, as FigureEffect's
   std::optional<double> cost;
   bool fits = true;
   Bytes peak, capacity;  ///< memory of the fullest device, and what it has

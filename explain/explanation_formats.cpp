@@ -54,6 +54,7 @@ std::string settings_table(const Explanation& e) {
   out += fmt::format("  {}{}{}{}\n", pad_right("", 48), pad_left("throughput", 12), pad_left("cost/sample", 13),
                      pad_left("memory", 24));
   std::size_t legal = 0, refused = 0;
+  bool marked = false;
   for (const SettingEffect& s : e.settings) {
     if (!s.legal) {
       ++refused;
@@ -61,10 +62,13 @@ std::string settings_table(const Explanation& e) {
     }
     if (++legal > kMostSettings) continue;
     const std::string memory = fmt::format("{} of {}{}", humane(s.peak), humane(s.capacity), s.fits ? "" : " ✗");
-    out += trimmed(fmt::format("  {}{}{}{}", pad_right(s.change, 48), pad_left(signed_percent(s.throughput), 12),
-                               pad_left(cost_text(s.cost), 13), pad_left(memory, 24)));
+    marked = marked || s.more_samples;
+    out += trimmed(fmt::format("  {}{}{}{}", pad_right(s.change + (s.more_samples ? " *" : ""), 48),
+                               pad_left(signed_percent(s.throughput), 12), pad_left(cost_text(s.cost), 13),
+                               pad_left(memory, 24)));
   }
   if (legal > kMostSettings) out += fmt::format("  … and {} more (--json lists them)\n", legal - kMostSettings);
+  if (marked) out += "  * not counted: samples to the target may grow\n";
   if (refused > 0) out += fmt::format("  {} more changes are not legal here (--json says why)\n", refused);
   return out;
 }
@@ -105,6 +109,7 @@ Json to_json(const Explanation& e) {
     if (s.legal) {
       row["throughput_change"] = s.throughput;
       row["cost_per_sample_change"] = optional(s.cost);
+      row["samples_may_grow"] = s.more_samples;
       row["fits"] = s.fits;
       row["peak_GiB"] = s.peak.in(1_GiB);
     } else {

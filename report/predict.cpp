@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/closed_form.hpp"
+#include "models/convergence/target.hpp"
 #include "models/memory/advice.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/average_power.hpp"
@@ -170,6 +171,13 @@ void widen(ExpectedError& error, const Scenario& scenario) {
       fmt::format("no measured run of {}; a {} by itself: {}", what, scenario.actors ? "learner" : "worker", error.why);
 }
 
+/// That the stated work is taken as it is, where updates are not those that it usually stands for.
+std::optional<std::string> uncounted_samples(const Scenario& scenario) {
+  const std::vector<std::string> updates = uncounted_updates(scenario);
+  if (updates.empty() || !steps_to_train(scenario)) return std::nullopt;
+  return fmt::format("samples to the target as stated: what {} add to them is not counted", fmt::join(updates, ", "));
+}
+
 void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& breakdown, const Catalog& catalog) {
   const PowerModel power = power_model(scenario);
   const bool known = breakdown.average_device_power > Watts(0);
@@ -210,6 +218,7 @@ Prediction predict(const Job& job, const StepBreakdown& own, Fidelity fidelity, 
   out.degrees = scenario.degrees;
   out.flop_convention = scenario.spec.run.flop_convention;
   out.assumptions = scenario.assumptions;
+  if (auto words = uncounted_samples(scenario)) out.assumptions.push_back(std::move(*words));
   out.expected_error = expected_error(scenario, prediction_errors());
   if (out.updates) widen(out.expected_error, scenario);
   fill_rates(out, job, breakdown);

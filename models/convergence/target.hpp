@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "models/scenario/scenario.hpp"
 
@@ -22,5 +24,13 @@ double mean_worth(const Scenario& scenario, double first, double last);
 /// Steps that the scenario's stated work (tokens, samples or epochs) takes at its global batch, larger batches needing
 /// more of it (`work_factor`); null when none is stated.
 std::optional<double> steps_to_train(const Scenario& scenario);
+
+/// What of the scenario's updates may make training need more samples than exact ones, and is not counted: "stale
+/// updates", "local steps", "compressed gradients"; empty where updates are exact.
+std::vector<std::string> uncounted_updates(const Scenario& scenario);
+
+/// Whether a change of the scenario may make it need more samples to a target, which samples a second do not show: more
+/// local steps, staler updates, what compression loses, or a larger batch where a critical one is stated.
+bool may_need_more_samples(const Scenario& before, const Scenario& after);
 
 }  // namespace stepcast

@@ -216,6 +216,23 @@ TEST(Explain, SettingsAreWhatRunsPredict) {
   EXPECT_GE(checked, 1);
 }
 
+// Samples a second do not show what more local steps, compression or a larger batch cost in samples.
+TEST(Explain, SaysWhereSamplesToTheTargetMayGrow) {
+  const Explanation explanation = explained("systems/local-sgd-diloco");
+  int marked = 0;
+  for (const SettingEffect& effect : explanation.settings) {
+    if (!effect.legal) continue;
+    const std::string words = effect.words.front();
+    if (words.starts_with("strategy.compression") && words.find("fp16") == std::string::npos)
+      EXPECT_TRUE(effect.more_samples) << words;
+    if (effect.change == "local_steps 500 → 1000") EXPECT_TRUE(effect.more_samples);
+    if (effect.change == "local_steps 500 → 250") EXPECT_FALSE(effect.more_samples);
+    marked += effect.more_samples ? 1 : 0;
+  }
+  EXPECT_GT(marked, 1);
+  EXPECT_THAT(text_report(explanation), HasSubstr("* not counted: samples to the target may grow"));
+}
+
 TEST(Explain, RefusedSettingsSayWhy) {
   for (const SettingEffect& setting : explained("gpt3-175b-a100-1024").settings)
     EXPECT_EQ(setting.legal, setting.refusal.empty()) << setting.change;

@@ -503,6 +503,21 @@ TEST(WorkFactor, OfVariantsIsAgainstTheirBaseline) {
   EXPECT_EQ(broken, "text");
 }
 
+TEST(Target, SaysWhichUpdatesItDoesNotCount) {
+  const auto words = [](const char* name, std::vector<std::string> changes) {
+    std::string out;
+    for (const std::string& assumption : predicted(name, std::move(changes)).assumptions)
+      if (assumption.find("samples to the target as stated") != std::string::npos) out = assumption;
+    return out;
+  };
+  EXPECT_THAT(words("systems/tensorflow-ps-async.json", {"workload.epochs=90"}), HasSubstr("stale updates"));
+  EXPECT_THAT(words("systems/local-sgd-diloco.json", {}), HasSubstr("local steps"));
+  EXPECT_THAT(words("systems/federated.json", {}), HasSubstr("local steps"));
+  EXPECT_THAT(words("systems/rl-actors-learners.json", {}), HasSubstr("stale updates"));
+  EXPECT_EQ(words("systems/rl-actors-learners.json", {"strategy.actors.staleness_bound=0"}), "");
+  EXPECT_EQ(words("systems/tensorflow-ps-sync.json", {"workload.epochs=90"}), "");
+}
+
 TEST(Federation, IsInterruptedWithItsServerAlone) {
   const auto risk = [](int clients) {
     const Scenario scenario = shipped("systems/federated.json",
