@@ -55,11 +55,17 @@ InputOutlook input_outlook(const Job& job, const Prediction& step) {
   const auto waited = step.communication.by_dimension.find("storage");
   const Seconds exposed = waited == step.communication.by_dimension.end() ? Seconds(0) : waited->second.exposed;
   const bool waits = exposed > kWaits * step.step_time;
-  if (slowest->samples_per_s > step.samples_per_s * kAsFast && !waits) return out;
-  out.bound = out.slowest;
+  const bool as_slow = slowest->samples_per_s <= step.samples_per_s * kAsFast;
+  if (!as_slow && !waits) return out;
   // What training would take if it waited for no input. A stage that reads waits as often as there are stages.
   const Seconds busy = std::max(kBusyAtLeast * step.step_time, step.step_time - scenario.degrees.pp * exposed);
   const double wanted = step.samples_per_s * (step.step_time / busy);
+  if (!as_slow && slowest->samples_per_s > wanted * kAsFast) {
+    // Every stage by itself is faster than training: reads wait where they share a way with training's own traffic.
+    if (pipeline.reads()) out.bound = name_of(InputStage::storage);
+    return out;
+  }
+  out.bound = out.slowest;
   out.advice = input_advice(scenario, pipeline, std::max(wanted, kAsFast * slowest->samples_per_s));
   return out;
 }
@@ -325,7 +331,9 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   const std::vector<RunPart> parts = checked_parts(job, catalog, phases, step.step_time);
   for (const std::string& words : main_part(parts).risk.checkpoint.remarks) step.assumptions.push_back(words);
-  if (auto words = beyond_drives(scenario, input_pipeline(scenario))) step.assumptions.push_back(std::move(*words));
+  const InputPipeline pipeline = input_pipeline(scenario);
+  if (!pipeline.assumed.empty()) step.assumptions.push_back(pipeline.assumed);
+  if (auto words = beyond_drives(scenario, pipeline)) step.assumptions.push_back(std::move(*words));
   const std::vector<GoodputTrials> trials = trials_of(parts, scenario.spec.run);
   const std::vector<RunShares> shares = together(trials);
   const ClusterTerms own = cluster_terms(scenario, catalog, fabric, step.updates);

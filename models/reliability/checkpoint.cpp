@@ -31,6 +31,23 @@ struct Rates {
   std::string assumed;         ///< what stands for rates that the catalogue does not know, in words
 };
 
+/// Of a node whose storage states no rate: `drive`, or less where the NICs to a shared system carry less.
+BytesPerSecond unknown_rate(const Scenario& scenario, bool local, BytesPerSecond drive) {
+  const std::optional<BytesPerSecond> way = local ? std::nullopt : way_to_shared(scenario);
+  return way ? std::min(drive, *way) : drive;
+}
+
+std::string unknown_words(const Scenario& scenario, bool local) {
+  const BytesPerSecond write = unknown_rate(scenario, local, kUnknownWrite),
+                       read = unknown_rate(scenario, local, kUnknownRead);
+  const bool narrower = write < kUnknownWrite || read < kUnknownRead;
+  return fmt::format(
+      "checkpoints pass as by one data-centre NVMe drive a node{}, {} written and {} read: the catalogue has no rates "
+      "of {}",
+      narrower ? " through its NICs" : "", decimal_text(write), decimal_text(read),
+      local ? scenario.node->id + "'s drives" : scenario.storage->id);
+}
+
 /// Where all nodes are of the scenario's own kind. A full checkpoint passes through one node; from the shared system
 /// all read it back.
 Rates rates_of_kind(const Scenario& scenario, bool local, bool one_node) {
@@ -43,13 +60,12 @@ Rates rates_of_kind(const Scenario& scenario, bool local, bool one_node) {
   if (!write && read_by_writers)
     out.assumed = fmt::format("checkpoints are written half as fast as {} reads: it states no rate of writing", where);
   else if (!write || !read)
-    out.assumed = fmt::format(
-        "checkpoints pass as by one data-centre NVMe drive a node, {} written and {} read: the catalogue has no rates "
-        "of {}",
-        decimal_text(kUnknownWrite), decimal_text(kUnknownRead), local ? where + "'s drives" : where);
+    out.assumed = unknown_words(scenario, local);
   // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.
-  out.write = write ? *write : read_by_writers ? *read_by_writers / 2.0 : kUnknownWrite * writers;
-  out.read = read ? *read : kUnknownRead * nodes;
+  out.write = write             ? *write
+              : read_by_writers ? *read_by_writers / 2.0
+                                : unknown_rate(scenario, local, kUnknownWrite) * writers;
+  out.read = read ? *read : unknown_rate(scenario, local, kUnknownRead) * nodes;
   if (one_node && local) out.read *= 1.0 / nodes;
   return out;
 }

@@ -93,13 +93,29 @@ double past_cache(const InputPipeline& pipeline, double samples_per_s) {
   return pipeline.cached < 1 ? samples_per_s / (1 - pipeline.cached) : std::numeric_limits<double>::infinity();
 }
 
+/// What all readers get of a shared system whose rate nobody states: no more than their NICs carry. Of an object store
+/// the requests' own stage tells the rest.
+std::optional<BytesPerSecond> through_nics(InputPipeline& out, const Scenario& scenario) {
+  const std::optional<BytesPerSecond> way = out.local ? std::nullopt : way_to_shared(scenario);
+  if (!way) return std::nullopt;
+  const BytesPerSecond rate = *way * out.nodes();
+  if (!object_store(scenario))
+    out.assumed = fmt::format("input is read as fast as NICs carry it, {} over {}: the catalogue has no rates of {}",
+                              decimal_text(rate), nodes_text(scenario, out), scenario.storage->id);
+  return rate;
+}
+
 void add_storage(InputPipeline& out, const Scenario& scenario) {
-  const std::optional<BytesPerSecond> rate = joint_read_rate(scenario, out.local, out.nodes());
-  if (!rate || !(out.sample > Bytes(0))) return;
+  if (!(out.sample > Bytes(0))) return;
+  std::optional<BytesPerSecond> rate = joint_read_rate(scenario, out.local, out.nodes());
+  const bool stated = rate.has_value();
+  if (!stated) rate = through_nics(out, scenario);
+  if (!rate) return;
   const std::string where = out.local ? std::string("own drives") : scenario.storage->id;
   const std::string cache = out.cached > 0 ? fmt::format(", {:.0f} % of reads from memory", 100 * out.cached) : "";
   add(out, InputStage::storage, past_cache(out, (*rate / out.sample).value()),
-      fmt::format("{} at {} over {}{}", where, decimal_text(*rate), nodes_text(scenario, out), cache));
+      fmt::format("{} at {} over {}{}{}", where, decimal_text(*rate), nodes_text(scenario, out),
+                  stated ? "" : ", what their NICs carry", cache));
 }
 
 /// Until the first bytes of a file that was opened arrive, which its reader waits for; zero where nobody states it.
@@ -170,6 +186,7 @@ void take_slower(InputPipeline& pipeline, const InputPipeline& other) {
   pipeline.page_cache = std::min(pipeline.page_cache, other.page_cache);
   pipeline.cached = std::min(pipeline.cached, other.cached);
   pipeline.cores_per_node = std::min(pipeline.cores_per_node, other.cores_per_node);
+  if (pipeline.assumed.empty()) pipeline.assumed = other.assumed;
   for (const InputLimit& limit : other.limits) {
     const auto same = std::find_if(pipeline.limits.begin(), pipeline.limits.end(),
                                    [&](const InputLimit& own) { return own.stage >= limit.stage; });
@@ -235,6 +252,11 @@ const InputLimit* InputPipeline::slowest() const {
     return a.samples_per_s < b.samples_per_s;
   });
   return least == limits.end() ? nullptr : &*least;
+}
+
+bool InputPipeline::reads() const {
+  return std::any_of(limits.begin(), limits.end(),
+                     [](const InputLimit& limit) { return limit.stage == InputStage::storage; });
 }
 
 InputPipeline own_input_pipeline(const Scenario& scenario) {
@@ -305,8 +327,10 @@ std::vector<std::string> input_advice(const Scenario& scenario, const InputPipel
         advise_storage(out, scenario, pipeline, samples_per_s);
         break;
       case InputStage::requests:
-        out.push_back(fmt::format("larger files: shards of {:.0f} samples ({:.3g} MB)",
-                                  std::max(1.0, kShard / pipeline.sample), kShard.in(1_MB)));
+        // Of a sample as large as a shard several in a file gain nothing.
+        if (kShard >= 2 * pipeline.sample)
+          out.push_back(fmt::format("larger files: shards of {:.0f} samples ({:.3g} MB)", kShard / pipeline.sample,
+                                    kShard.in(1_MB)));
         break;
       case InputStage::decode:
         out.push_back(fmt::format("samples stored decoded, or decoded on the devices: {:.0f} cores would be needed",

@@ -34,11 +34,14 @@ struct InputPipeline {
   double cores_per_node = 0;      ///< that prepare samples; 0: unknown
   std::optional<Seconds> decode;  ///< of a core and sample; null when nobody states it
   std::vector<InputLimit> limits;
+  std::string assumed;  ///< what stands for a rate that the catalogue does not know, in words; empty: nothing does
 
   /// Nodes that read, prepare and copy samples; a node with fewer readers than the others counts in part.
   [[nodiscard]] double nodes() const { return readers / readers_per_node; }
   /// The slowest stage; null when nothing is known that could limit it.
   [[nodiscard]] const InputLimit* slowest() const;
+  /// Whether the way from storage is among what is known.
+  [[nodiscard]] bool reads() const;
 };
 
 /// Of nodes of several kinds every one that reads has an equal share to feed, so each stage is as fast as on the kind

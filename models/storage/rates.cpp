@@ -44,9 +44,8 @@ std::optional<BytesPerSecond> shared_rate(const Scenario& scenario, std::optiona
   // A system whose clients' rate is not known gives one of them all it has.
   std::optional<BytesPerSecond> rate = system->*client ? system->*client : system->*aggregate;
   if (!rate) return std::nullopt;
-  const BytesPerSecond own = nics(*scenario.node, false);
-  const BytesPerSecond way = own > BytesPerSecond(0) ? own : nics(*scenario.node, true);
-  return way > BytesPerSecond(0) ? std::min(*rate, way) : rate;
+  const std::optional<BytesPerSecond> way = way_to_shared(scenario);
+  return way ? std::min(*rate, *way) : rate;
 }
 
 std::optional<BytesPerSecond> of_nodes(double nodes, std::optional<BytesPerSecond> node,
@@ -88,6 +87,12 @@ std::optional<PerSecond> local_random_reads(const Scenario& scenario) {
   const auto& local = scenario.node->local_storage;
   if (!local || !scenario.local_drive || !scenario.local_drive->random_read) return std::nullopt;
   return *scenario.local_drive->random_read * raid_factors(raid_level(scenario), local->count).random_read;
+}
+
+std::optional<BytesPerSecond> way_to_shared(const Scenario& scenario) {
+  const BytesPerSecond own = nics(*scenario.node, false);
+  const BytesPerSecond way = own > BytesPerSecond(0) ? own : nics(*scenario.node, true);
+  return way > BytesPerSecond(0) ? std::optional(way) : std::nullopt;
 }
 
 std::optional<BytesPerSecond> shared_read_rate(const Scenario& scenario) {

@@ -15,9 +15,12 @@ std::optional<Bytes> local_capacity(const Scenario& scenario);
 /// Random reads per second of a node's own drives together.
 std::optional<PerSecond> local_random_reads(const Scenario& scenario);
 
-/// Rate of one node's client of the shared system, when no other node uses it: what the system gives a client, over the
-/// NICs that the node keeps for storage, else over those for training. Null without a shared system, or when its rate
-/// is not known.
+/// What a node's way to the shared system carries, whatever that can do: NICs for storage, else those for training.
+/// Null where it has none.
+std::optional<BytesPerSecond> way_to_shared(const Scenario& scenario);
+
+/// Rate of one node's client of the shared system, when no other node uses it: what the system gives a client, over
+/// that way. Null without a shared system, or when its rate is not known.
 std::optional<BytesPerSecond> shared_read_rate(const Scenario& scenario);
 std::optional<BytesPerSecond> shared_write_rate(const Scenario& scenario);
 

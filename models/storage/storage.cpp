@@ -43,6 +43,7 @@ bool reads_over_training_nics(const Scenario& scenario) {
 std::optional<BytesPerSecond> node_read_rate(const Scenario& scenario) {
   const InputPipeline pipeline = own_input_pipeline(scenario);
   std::optional<BytesPerSecond> rate = pipeline.local ? local_read_rate(scenario) : shared_read_rate(scenario);
+  if (!rate && !pipeline.local) rate = way_to_shared(scenario);
   if (rate) *rate /= fetched(pipeline);
   for (const InputLimit& limit : pipeline.limits) {
     if (limit.stage != InputStage::requests && limit.stage != InputStage::decode) continue;

@@ -1,14 +1,20 @@
 // What a sample of the training data is, and what reading one costs.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/storage.hpp"
+#include "report/predict.hpp"
+#include "report/run_outlook.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::stored_sample_test {
 namespace {
 
 using test::shipped;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 
 // Llama 3's 128,256 tokens take 32 bits each; GPT-2's 50,257 take 16.
 TEST(StoredSample, IsASequenceOfTokensForAllThatReadsIt) {
@@ -42,6 +48,28 @@ TEST(SmallFiles, WaitForTheDrivesFirstRead) {
       return;
     }
   FAIL() << "small files cost nothing";
+}
+
+// 16 nodes behind 1 Gb/s, and a file system of which the catalogue states no rate.
+TEST(UnknownStorage, IsNoFasterThanTheNics) {
+  const std::vector<std::string> terms{"cluster.storage=fsx-lustre-persistent2-250", "workload.input.page_cache=false",
+                                       "workload.input.sample_kB=100000", "run.checkpoint.size_GB=100"};
+  const Prediction p = predict_analytic(shipped("systems/elephas.json", terms), test::catalog());
+  EXPECT_NEAR(p.outlook->checkpoint.stall.value(), 50, 0.01);
+  const InputOutlook& input = p.outlook->input;
+  EXPECT_EQ(input.bound, "storage");
+  EXPECT_NEAR(*input.samples_per_s, 20, 1e-6);
+  EXPECT_THAT(input.advice, Not(Contains(HasSubstr("larger files"))));
+  EXPECT_THAT(p.assumptions, Contains(HasSubstr("input is read as fast as NICs carry it, 2 GB/s over 16 nodes: the "
+                                                "catalogue has no rates of fsx-lustre-persistent2-250")));
+  EXPECT_THAT(p.assumptions, Contains(HasSubstr("one data-centre NVMe drive a node through its NICs, 125 MB/s written "
+                                                "and 125 MB/s read")));
+}
+
+// Several samples of 100 MB in a file of 100 MB are none.
+TEST(SmallFiles, NeedNoShardsOfTheirSize) {
+  const Scenario scenario = shipped("resnet50-v100-8nodes.json", {"workload.input.sample_kB=100000", "workload.input.samples_per_file=1"});
+  EXPECT_THAT(input_advice(scenario, input_pipeline(scenario), 1e9), Not(Contains(HasSubstr("shards"))));
 }
 
 }  // namespace
