@@ -97,11 +97,12 @@ Prediction predict_with_page(const RunOptions& options, const ScenarioDocument& 
                              const std::optional<std::filesystem::path>& trace, Session& session) {
   DetailedPrediction predicted = predict_in_detail(session, document, trace);
   const Scenario scenario = resolve(document.json, document.file, {}, session.catalog());
-  RunPage page{predicted.prediction,
+  const Prediction& prediction = predicted.prediction;
+  RunPage page{prediction,
                std::move(predicted.detail),
                throughput_by_size(scenario, session.catalog()),
-               cost_rate(scenario, session.catalog(), predicted.prediction.average_power,
-                         fabric_bill(scenario, session.catalog()).price),
+               cluster_cost(scenario, session.catalog(), helper_nodes(scenario, session.catalog(), prediction.updates),
+                            prediction.average_power, fabric_bill(scenario, session.catalog()).price),
                cluster_words(scenario),
                to_json(scenario).dump(2),
                typed_command()};

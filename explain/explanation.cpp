@@ -10,10 +10,9 @@
 #include "explain/hardware_figures.hpp"
 #include "explain/setting_changes.hpp"
 #include "models/convergence/target.hpp"
-#include "models/cost/cost.hpp"
 #include "models/estimate.hpp"
 #include "models/power/facility.hpp"
-#include "report/helper_nodes.hpp"
+#include "report/cluster_cost.hpp"
 #include "report/predict.hpp"
 
 namespace stepcast {
@@ -85,9 +84,9 @@ class Explainer {
   /// switch. Only the electricity changes.
   std::optional<DollarsPerSecond> at_base_prices(const Prediction& changed) const {
     const std::vector<HelperNodes> helpers = helper_nodes(scenario_, catalog_, changed.updates);
-    const Watts own = changed.average_power - draw_of(helpers);
-    const auto rate = cost_rate(scenario_, catalog_, own, fabric_bill(scenario_, catalog_).price);
-    return rate ? std::optional(rate->total() + cost_of(helpers, catalog_)) : std::nullopt;
+    const std::optional<Dollars> network = fabric_bill(scenario_, catalog_).price;
+    const auto cost = cluster_cost(scenario_, catalog_, helpers, changed.average_power, network);
+    return cost ? std::optional(cost->total()) : std::nullopt;
   }
 
   void add(const SettingChange& change) {

@@ -117,8 +117,9 @@ void Evaluator::add_run(LimitedFigures& out, const RunStep& step) const {
   const std::vector<RunShares> shares = expected_shares(parts).value_or(std::vector<RunShares>(parts.size()));
   out.goodput = goodput_of(parts, shares);
   if (phases.empty()) return;
-  const ClusterTerms own{facts_.power, facts_.fabric, Watts(0), facts_.rate, facts_.electricity};
-  const RunSums sums = run_sums(phases, parts, shares, phase_terms(phases, own, catalog_, std::nullopt));
+  const ClusterTerms own{facts_.power, facts_.fabric, Watts(0), facts_.rate, facts_.electricity, 0};
+  const RunSums sums =
+      run_sums(phases, parts, shares, phase_terms(phases, own, *step.job.scenario, catalog_, std::nullopt));
   out.run_time = sums.time;
   out.run_cost = sums.cost;
 }

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <thread>
 
-#include "models/cost/cost.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
 #include "models/reliability/goodput.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/storage/storage.hpp"
+#include "report/cluster_cost.hpp"
 #include "report/helper_nodes.hpp"
 #include "report/run_parts.hpp"
 
@@ -147,12 +147,9 @@ GoodputOutlook goodput_outlook(const std::vector<RunPart>& parts, const GoodputT
   return out;
 }
 
-/// Nodes of one kind in racks of their own.
-void house(FacilityOutlook& out, const NodeKind& kind) {
-  const ClockState clocks = clock_state(*kind.scenario);
-  if (clocks.limited) out.clock_share = std::min(out.clock_share.value_or(1), clocks.products);
-  const PowerModel power = power_of_own_kind(*kind.scenario);
-  const Watts devices_peak = power.devices_per_node * power.device_compute;
+/// Nodes of one kind in racks of their own, at their devices' peak.
+void house(FacilityOutlook& out, const NodeKind& kind, const PowerModel& power, Watts device_peak) {
+  const Watts devices_peak = power.devices_per_node * device_peak;
   const Watts inside_peak = power.node_inside(devices_peak);
   if (const auto spare = spare_supplies(*kind.scenario, inside_peak))
     out.spare_supplies = std::min(out.spare_supplies.value_or(*spare), *spare);
@@ -166,11 +163,23 @@ void house(FacilityOutlook& out, const NodeKind& kind) {
   out.exceeded.insert(out.exceeded.end(), exceeded.begin(), exceeded.end());
 }
 
+/// Nodes that train.
+void house(FacilityOutlook& out, const NodeKind& kind) {
+  const ClockState clocks = clock_state(*kind.scenario);
+  if (clocks.limited) out.clock_share = std::min(out.clock_share.value_or(1), clocks.products);
+  const PowerModel power = power_of_own_kind(*kind.scenario);
+  house(out, kind, power, power.device_compute);
+}
+
 /// What the nodes of a scenario peak at, in their racks and together, and which limits that exceeds; `power`: the
 /// scenario's.
-FacilityOutlook peaks_of(const Scenario& scenario, const PowerModel& power, Watts site_peak) {
+FacilityOutlook peaks_of(const Scenario& scenario, const PowerModel& power, const std::vector<HelperNodes>& helpers,
+                         Watts site_peak) {
   FacilityOutlook out;
   for (const NodeKind& kind : node_kinds(scenario)) house(out, kind);
+  for (const HelperNodes& helper : helpers)
+    house(out, {&helper.scenario, helper.scenario.spec.cluster.nodes}, power_of_own_kind(helper.scenario),
+          helper.device_peak);
   // At a barrier or a checkpoint every device falls from its busiest state to waiting, and comes back.
   const Watts fall = power.cluster_at_meter(power.device_compute) - power.cluster_at_meter(power.device_waiting);
   out.swing_kW_per_s = std::max(0.0, fall.in(1_kW) / kRampTime.value());
@@ -182,7 +191,7 @@ FacilityOutlook peaks_of(const Scenario& scenario, const PowerModel& power, Watt
 /// Phases on other nodes, or under other caps, have limits and peaks of their own: those of the closed form, times what
 /// the step's peak is over the same.
 void add_phases(FacilityOutlook& out, const std::vector<PhaseCost>& phases, const std::vector<ClusterTerms>& terms,
-                const ClusterTerms& step, Watts step_peak) {
+                const ClusterTerms& step, Watts step_peak, const Catalog& catalog) {
   for (std::size_t i = 0; i < phases.size(); ++i) {
     if (!phases[i].scenario || phases[i].kind != PhaseKind::train) continue;
     const Watts peak = terms[i].peak() * (step_peak / step.peak());
@@ -190,15 +199,16 @@ void add_phases(FacilityOutlook& out, const std::vector<PhaseCost>& phases, cons
       out.phase_peak = peak;
       out.peak_phase = phases[i].name;
     }
-    for (const std::string& limit : peaks_of(*phases[i].scenario, terms[i].power, peak).exceeded)
+    const std::vector<HelperNodes> helpers = helper_nodes(*phases[i].scenario, catalog, phases[i].updates);
+    for (const std::string& limit : peaks_of(*phases[i].scenario, terms[i].power, helpers, peak).exceeded)
       if (std::find(out.exceeded.begin(), out.exceeded.end(), limit) == out.exceeded.end())
         out.exceeded.push_back(fmt::format("in phase {}, {}", phases[i].name, limit));
   }
 }
 
-FacilityOutlook facility_outlook(const Job& job, const Prediction& step, const PowerModel& power,
-                                 const FabricBill& fabric) {
-  FacilityOutlook out = peaks_of(*job.scenario, power, step.peak_power);
+FacilityOutlook facility_outlook(const Scenario& scenario, const Prediction& step, const PowerModel& power,
+                                 const std::vector<HelperNodes>& helpers, const FabricBill& fabric) {
+  FacilityOutlook out = peaks_of(scenario, power, helpers, step.peak_power);
   if (fabric.power) out.fabric = *fabric.power * power.pue;
   out.pue = power.pue;
   out.flops_per_W = step.model_tflops_per_gpu * 1e12 * step.devices / step.average_power.value();
@@ -262,19 +272,16 @@ RunTotals totals(const std::vector<PhaseCost>& phases, const std::vector<RunPart
   return out;
 }
 
-/// What the cluster costs with the nodes that help it; `own`: what its own nodes and network draw.
+/// What the cluster costs with the nodes that help it, or whose price is missing for that.
 void add_cost(Prediction& step, const Scenario& scenario, const FabricBill& fabric,
-              const std::vector<HelperNodes>& helpers, Watts own, const Catalog& catalog) {
-  const std::optional<CostRate> rate = cost_rate(scenario, catalog, own, fabric.price);
-  if (!rate) return;
-  step.cost_rate = rate->total() + cost_of(helpers, catalog);
-  step.cost_basis = rate->basis;
-  for (const HelperNodes& helper : helpers) {
-    const std::optional<CostRate> more = cost_rate(helper.scenario, catalog, helper.draw);
-    step.cost_basis += more
-                           ? fmt::format("; {} {}", helper.what, more->basis)
-                           : fmt::format("; without its {}, as {} has no price", helper.what, helper.scenario.node->id);
+              const std::vector<HelperNodes>& helpers, const Catalog& catalog) {
+  if (const auto cost = cluster_cost(scenario, catalog, helpers, step.average_power, fabric.price)) {
+    step.cost_rate = cost->total();
+    step.cost_basis = cost->basis();
+    return;
   }
+  step.assumptions.push_back(fmt::format("no cost, as the catalogue has no price of {} on the scenario's terms",
+                                         fmt::join(nodes_without_price(scenario, catalog, helpers), ", nor of ")));
 }
 
 /// The network's power belongs to the cluster's, and its price to what a bought cluster costs.
@@ -291,17 +298,21 @@ void add_network(Prediction& step, const Scenario& scenario, const PowerModel& p
   if (!fabric.unknown.empty())
     step.assumptions.push_back(
         fmt::format("left out of the network's power and price, as unknown: {}", fmt::join(fabric.unknown, ", ")));
+  for (const std::string& words : fabric.assumed) step.assumptions.push_back("of the network's price: " + words);
   step.energy_per_step = step.average_power * step.step_time;
   step.energy_per_sample = step.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
-  add_cost(step, scenario, fabric, helpers, step.average_power - draw_of(helpers), catalog);
+  add_cost(step, scenario, fabric, helpers, catalog);
 }
 
-std::vector<PhaseOutlook> phases_outlook(const std::vector<PhaseCost>& phases) {
+/// Network and helpers draw as long as a phase lasts.
+std::vector<PhaseOutlook> phases_outlook(const std::vector<PhaseCost>& phases, const std::vector<ClusterTerms>& terms) {
   std::vector<PhaseOutlook> out;
   out.reserve(phases.size());
-  for (const PhaseCost& phase : phases)
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const PhaseCost& phase = phases[i];
     out.push_back({phase.name, std::string(name_of(phase.kind)), phase.times, phase.steps, phase.samples, phase.tokens,
-                   phase.time, phase.energy});
+                   phase.time, phase.energy + (terms[i].fabric + terms[i].helpers) * phase.time});
+  }
   return out;
 }
 
@@ -318,7 +329,7 @@ void add_run_figures(Prediction& step, const Job& job, const Catalog& catalog, c
   for (const RunShares& share : *shares)
     if (!(share.useful > kNeverEnds)) return;
   const ClusterTerms own = cluster_terms(scenario, catalog, network, step.updates);
-  const RunSums sums = run_sums(phases, parts, *shares, phase_terms(phases, own, catalog, step.updates));
+  const RunSums sums = run_sums(phases, parts, *shares, phase_terms(phases, own, scenario, catalog, step.updates));
   step.time_to_train = sums.time;
   step.run_cost = sums.cost;
 }
@@ -327,7 +338,8 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const Scenario& scenario = *job.scenario;
   const PowerModel power = power_model(scenario);
   const FabricBill fabric = fabric_bill(scenario, catalog);
-  add_network(step, scenario, power, fabric, helper_nodes(scenario, catalog, step.updates), catalog);
+  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, step.updates);
+  add_network(step, scenario, power, fabric, helpers, catalog);
   const std::vector<PhaseCost> phases = run_phases(job, {step.step_time, step.device_average_power});
   const std::vector<RunPart> parts = checked_parts(job, catalog, phases, step.step_time);
   for (const std::string& words : main_part(parts).risk.checkpoint.remarks) step.assumptions.push_back(words);
@@ -337,7 +349,7 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const std::vector<GoodputTrials> trials = trials_of(parts, scenario.spec.run);
   const std::vector<RunShares> shares = together(trials);
   const ClusterTerms own = cluster_terms(scenario, catalog, fabric, step.updates);
-  const std::vector<ClusterTerms> terms = phase_terms(phases, own, catalog, step.updates);
+  const std::vector<ClusterTerms> terms = phase_terms(phases, own, scenario, catalog, step.updates);
   if (const int spares = scenario.spec.run.reliability.spares.value_or(0); spares > 0)
     step.assumptions.push_back(fmt::format("{} in reserve: neither their price nor their power is counted",
                                            spares == 1 ? std::string("one node") : fmt::format("{} nodes", spares)));
@@ -345,9 +357,9 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   out.goodput = goodput_outlook(parts, one_after_another(trials));
   out.checkpoint = checkpoint_outlook(scenario, main_part(parts).risk);
   out.input = input_outlook(job, step);
-  out.phases = phases_outlook(phases);
-  out.facility = facility_outlook(job, step, power, fabric);
-  add_phases(out.facility, phases, terms, own, step.peak_power);
+  out.phases = phases_outlook(phases, terms);
+  out.facility = facility_outlook(scenario, step, power, helpers, fabric);
+  add_phases(out.facility, phases, terms, own, step.peak_power, catalog);
   out.carbon = carbon_outlook(scenario, step);
   const bool ends = out.goodput.p05 > kNeverEnds && std::all_of(shares.begin(), shares.end(), [](const RunShares& s) {
                       return s.useful > kNeverEnds && is_finite(s.time);

@@ -189,12 +189,15 @@ void fill_power(Prediction& out, const Scenario& scenario, const StepBreakdown& 
   const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, out.updates);
   out.average_power += draw_of(helpers);
   out.peak_power += draw_of(helpers);
-  for (const HelperNodes& helper : helpers)
-    out.assumptions.push_back(fmt::format("{} of {} for {} beside the {} that train",
-                                          helper.scenario.spec.cluster.nodes == 1
-                                              ? std::string("one node")
-                                              : fmt::format("{} nodes", helper.scenario.spec.cluster.nodes),
-                                          helper.scenario.node->id, helper.what, scenario.spec.cluster.nodes));
+  for (const HelperNodes& helper : helpers) {
+    const int nodes = helper.scenario.spec.cluster.nodes;
+    const bool actors = helper.role == HelperRole::actors;
+    out.assumptions.push_back(fmt::format(
+        "{} of {} for {} beside the {} that train{}",
+        nodes == 1 ? std::string("one node") : fmt::format("{} nodes", nodes), helper.scenario.node->id, helper.what(),
+        scenario.spec.cluster.nodes,
+        actors ? "; a lost actor costs its samples, not the job, as actors hold no state of training" : ""));
+  }
   if (power.pue_assumed)
     out.assumptions.push_back(
         fmt::format("PUE {}, the industry's mean of 2024: neither site nor cooling states one", power.pue));

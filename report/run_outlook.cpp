@@ -95,7 +95,7 @@ const FieldTable<PhaseOutlook>& PhaseOutlook::fields() {
         .field("samples", &P::samples, "")
         .field("tokens", &P::tokens, "")
         .field("time_s", &P::time, "Without what goodput costs")
-        .field("energy_kWh", &P::energy, "At the meter");
+        .field("energy_kWh", &P::energy, "At the meter, network and helpers included, without what goodput costs");
     return t;
   }();
   return kTable;

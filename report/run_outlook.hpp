@@ -66,14 +66,14 @@ struct PhaseOutlook {
   std::string name, kind;
   double times = 1, steps = 0, samples = 0, tokens = 0;  ///< times: how often it occurs; the others: of all of them
   Seconds time;                                          ///< without what goodput costs
-  Joules energy;                                         ///< at the meter
+  Joules energy;  ///< at the meter, network and helpers included, without what goodput costs
   static const FieldTable<PhaseOutlook>& fields();
 };
 
 /// The whole run, with what goes wrong; low and high: the step time's 80 % interval with goodput's 90 %.
 struct RunTotals {
   Seconds time, time_low, time_high;
-  double device_hours = 0;  ///< of training devices
+  double device_hours = 0;  ///< of devices that train and of helpers', but for processors beside accelerators
   Joules energy;            ///< at the meter
   std::optional<Dollars> cost, cost_low, cost_high;
   double work_factor = 1;  ///< samples over those stated, by the batch's efficiency

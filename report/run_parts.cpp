@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "models/cost/cost.hpp"
-#include "report/helper_nodes.hpp"
+#include "report/cluster_cost.hpp"
 
 namespace stepcast {
 
@@ -23,6 +22,15 @@ bool alike(const RunRisk& a, const RunRisk& b) {
 
 RunPart part_of(const Job& job, const Catalog& catalog, Seconds step, Seconds work) {
   return {run_risk(job, catalog, step, work), {}};
+}
+
+/// A processor beside accelerators is none of those that a run's device-hours are counted in.
+int helper_devices(const Scenario& scenario, const std::vector<HelperNodes>& helpers) {
+  int out = 0;
+  for (const HelperNodes& helper : helpers)
+    if (helper.scenario.node->has_accelerators() || !scenario.node->has_accelerators())
+      out += helper.scenario.devices();
+  return out;
 }
 
 bool can_be_interrupted(PhaseKind kind) { return kind == PhaseKind::train || kind == PhaseKind::evaluation; }
@@ -87,23 +95,30 @@ std::optional<std::vector<RunShares>> expected_shares(const std::vector<RunPart>
 ClusterTerms cluster_terms(const Scenario& scenario, const Catalog& catalog, const FabricBill& network,
                            const std::optional<UpdateOutcome>& updates) {
   const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, updates);
-  ClusterTerms out{power_model(scenario), {}, draw_of(helpers), {}, {}};
+  ClusterTerms out{power_model(scenario), {}, draw_of(helpers), {}, {}, 0};
+  out.helper_devices = helper_devices(scenario, helpers);
   out.fabric = network.power.value_or(Watts(0)) * out.power.pue;
   // The rate is linear in power: what a watt adds is what electricity costs.
-  if (const std::optional<CostRate> rate = cost_rate(scenario, catalog, Watts(1), network.price)) {
-    out.rate = rate->servers + rate->network + rate->upkeep + cost_of(helpers, catalog);
-    out.electricity = rate->electricity / Watts(1);
+  if (const auto cost = cluster_cost(scenario, catalog, helpers, out.helpers + Watts(1), network.price)) {
+    out.rate = cost->total() - cost->own.electricity;
+    out.electricity = cost->own.electricity / Watts(1);
   }
   return out;
 }
 
 std::vector<ClusterTerms> phase_terms(const std::vector<PhaseCost>& phases, const ClusterTerms& own,
-                                      const Catalog& catalog, const std::optional<UpdateOutcome>& updates) {
+                                      const Scenario& scenario, const Catalog& catalog,
+                                      const std::optional<UpdateOutcome>& updates) {
   std::vector<ClusterTerms> out;
   out.reserve(phases.size());
-  for (const PhaseCost& phase : phases)
+  for (const PhaseCost& phase : phases) {
+    // At another batch actors idle otherwise.
+    const bool as_own = !phase.scenario && !(phase.updates && phase.updates->actors);
+    const Scenario& here = phase.scenario ? *phase.scenario : scenario;
     out.push_back(
-        phase.scenario ? cluster_terms(*phase.scenario, catalog, fabric_bill(*phase.scenario, catalog), updates) : own);
+        as_own ? own
+               : cluster_terms(here, catalog, fabric_bill(here, catalog), phase.updates ? phase.updates : updates));
+  }
   return out;
 }
 
@@ -129,7 +144,7 @@ RunSums run_sums(const std::vector<PhaseCost>& phases, const std::vector<RunPart
                           own.power.cluster_at_meter(own.power.device_waiting) * share.held_back() + own.fabric) *
                              time;
     out.time += time;
-    out.device_time += phases[i].device_time / share.useful;
+    out.device_time += phases[i].device_time / share.useful + time * own.helper_devices;
     out.energy.push_back(drawn + own.helpers * time);
     if (!own.rate) out.cost.reset();
     if (out.cost) *out.cost += *own.rate * time + own.electricity * drawn;

@@ -40,19 +40,22 @@ struct ClusterTerms {
   Watts fabric, helpers;                 ///< at the meter
   std::optional<DollarsPerSecond> rate;  ///< helpers' included, without electricity that is paid apart
   DollarsPerJoule electricity;           ///< of its own nodes and network; zero when rent includes it
+  int helper_devices = 0;                ///< accelerators of helpers where any train, else all their devices
   /// At the meter, in closed form: the busiest state of all devices.
   [[nodiscard]] Watts peak() const { return power.cluster_at_meter(power.device_compute) + fabric + helpers; }
 };
 ClusterTerms cluster_terms(const Scenario& scenario, const Catalog& catalog, const FabricBill& network,
                            const std::optional<UpdateOutcome>& updates);
 
-/// Terms of each phase: `own`, or those of its scenario.
+/// Terms of each phase: `own`, or those of its scenario and of what becomes of its updates. `updates`: of the run's
+/// step, where the phase says nothing else.
 std::vector<ClusterTerms> phase_terms(const std::vector<PhaseCost>& phases, const ClusterTerms& own,
-                                      const Catalog& catalog, const std::optional<UpdateOutcome>& updates);
+                                      const Scenario& scenario, const Catalog& catalog,
+                                      const std::optional<UpdateOutcome>& updates);
 
 /// What a whole run takes, with what goes wrong.
 struct RunSums {
-  Seconds time, device_time;    ///< of the run; of all its devices, in device-seconds
+  Seconds time, device_time;    ///< of the run; of all its devices and its helpers', in device-seconds
   std::vector<Joules> energy;   ///< of each phase, at the meter, network and helpers included
   std::optional<Dollars> cost;  ///< null where a phase's nodes have no price
   /// Of all phases.

@@ -4,10 +4,9 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/studies.hpp"
-#include "models/cost/cost.hpp"
 #include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
-#include "report/helper_nodes.hpp"
+#include "report/cluster_cost.hpp"
 
 namespace stepcast {
 
@@ -38,15 +37,16 @@ std::vector<CostPart> cost_parts(const ConfigurationModel& configuration, const 
   if (!p.cost_rate) return {};
   const Scenario& scenario = *configuration.scenario();
   const Catalog& catalog = configuration.catalog();
-  const std::vector<HelperNodes> helpers = helper_nodes(scenario, catalog, p.updates);
-  const auto rate =
-      cost_rate(scenario, catalog, p.average_power - draw_of(helpers), fabric_bill(scenario, catalog).price);
-  if (!rate) return {};
-  std::vector<CostPart> out{{"Servers", Hue::blue, rate->servers},
-                            {"Network", Hue::green, rate->network},
-                            {"Electricity", Hue::orange, rate->electricity},
-                            {"Upkeep", Hue::purple, rate->upkeep}};
-  if (!helpers.empty()) out.push_back({"Nodes that help", Hue::sky, *p.cost_rate - rate->total()});
+  const auto cost = cluster_cost(scenario, catalog, helper_nodes(scenario, catalog, p.updates), p.average_power,
+                                 fabric_bill(scenario, catalog).price);
+  if (!cost) return {};
+  const CostRate& own = cost->own;
+  std::vector<CostPart> out{{"Servers", Hue::blue, own.servers},
+                            {"Network", Hue::green, own.network},
+                            {"Electricity", Hue::orange, own.electricity},
+                            {"Upkeep", Hue::purple, own.upkeep}};
+  for (const ClusterCost::Helper& helper : cost->helpers)
+    out.push_back({helper.role == HelperRole::actors ? "Actors" : "Parameter servers", Hue::sky, helper.rate.total()});
   std::erase_if(out, [](const CostPart& part) { return part.hue != Hue::blue && !(part.rate > DollarsPerSecond(0)); });
   return out;
 }
@@ -86,7 +86,7 @@ Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& 
   const Scenario& scenario = *configuration.scenario();
   const std::vector<CostPart> parts = cost_parts(configuration, p);
   if (parts.empty()) {
-    out.remark = tr("The catalogue has no price of this server, nor of one like it.");
+    out.remark = tr("The catalogue lacks a price: what is assumed says of which server.");
     return out;
   }
   out.remark = qt(p.cost_basis);

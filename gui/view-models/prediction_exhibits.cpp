@@ -62,7 +62,7 @@ HeadlineFigure cost(const Prediction& p) {
     out.value = QStringLiteral("—");
     out.below = tr("no price known");
     out.tone = Tone::muted;
-    out.explanation = tr("The catalogue has no price of this server, nor of one like it.");
+    out.explanation = tr("The catalogue lacks a price: what is assumed says of which server.");
     return out;
   }
   const QString per_hour = tr("%1 per hour").arg(shown(*p.cost_rate * 1_h));

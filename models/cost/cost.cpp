@@ -99,7 +99,7 @@ std::optional<NodeCost> node_cost(const NodePrice& price, PriceBasis basis, Seco
   return price.purchase ? std::optional(bought_at(*price.purchase, over)) : std::nullopt;
 }
 
-/// The user's own price, if there is one.
+/// The user's own price, if there is one: of cluster.node, other kinds of nodes have none (leave_to_catalogue).
 std::optional<NodeCost> stated_cost(const Scenario& scenario) {
   const CostSpec& spec = scenario.spec.cluster.cost;
   if (spec.node_rent)
@@ -184,6 +184,13 @@ std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catal
   const double share = static_cast<double>(bought_nodes) / scenario.spec.cluster.nodes;
   if (bought_nodes > 0) add_ownership(rate, scenario, bought, average_power * share, network);
   return rate;
+}
+
+std::vector<std::string> kinds_without_price(const Scenario& scenario, const Catalog& catalog) {
+  std::vector<std::string> out;
+  for (const NodeKind& kind : node_kinds(scenario))
+    if (!cost_of_own_kind(*kind.scenario, catalog)) out.push_back(kind.scenario->node->id);
+  return out;
 }
 
 }  // namespace stepcast

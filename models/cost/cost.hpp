@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hardware-catalog/catalog.hpp"
 #include "models/scenario/scenario.hpp"
@@ -28,8 +29,12 @@ struct CostRate {
 
 /// Cost of the whole cluster per time at a mean power at the meter, on the terms of `cluster.cost`. `network`: price of
 /// the fabric, which a bought cluster pays too. A node without a price of its own
-/// costs per accelerator what its `price_like` costs, which the basis says. Null when neither has a price.
+/// costs per accelerator what its `price_like` costs, which the basis says. Null when a kind of node has neither
+/// (kinds_without_price).
 std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power,
                                   std::optional<Dollars> network = std::nullopt);
+
+/// Ids of the cluster's kinds of nodes that have no price on the terms of `cluster.cost`.
+std::vector<std::string> kinds_without_price(const Scenario& scenario, const Catalog& catalog);
 
 }  // namespace stepcast

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "models/convergence/target.hpp"
 #include "models/phases/evaluation_step.hpp"
@@ -22,17 +23,21 @@ struct PhaseStep {
   Watts device_power;
   double batch = 0;
   int seq_len = 0, devices = 0;
+  std::optional<UpdateOutcome> updates;  ///< null: as in the run's step
 };
 
 PhaseStep phase_step(const Scenario& scenario, const PredictedStep& step) {
   return {power_model(scenario), step.time,
           step.device_power,     static_cast<double>(scenario.spec.workload.global_batch),
-          scenario.seq_len,      scenario.devices()};
+          scenario.seq_len,      scenario.devices(),
+          std::nullopt};
 }
 
 PhaseStep phase_step(const Job& job) {
-  const StepBreakdown step = closed_step(job);
-  return phase_step(*job.scenario, {step.step_time, step.average_device_power});
+  ClosedStep step = closed_step_of(job);
+  PhaseStep out = phase_step(*job.scenario, {step.breakdown.step_time, step.breakdown.average_device_power});
+  out.updates = std::move(step.updates);
+  return out;
 }
 
 class Phases {
@@ -40,6 +45,7 @@ class Phases {
   Phases(const Job& job, const PredictedStep& step)
       : scenario_(*job.scenario),
         own_(scenario_.spec.run.phases.empty() ? phase_step(scenario_, step) : phase_step(job)) {
+    own_.updates.reset();
     slower_ = step.time / own_.time;
     hotter_ = own_.device_power > Watts(0) ? step.device_power / own_.device_power : 1;
   }
@@ -80,8 +86,10 @@ class Phases {
 
   void train(PhaseCost& phase, const PhaseSpec& spec, std::size_t index) {
     const PhaseStep start = step_of(2 * index);
+    phase.updates = start.updates;
     if (spec.global_batch_end) {
       const Ramp ramp(start, step_of(2 * index + 1));
+      phase.updates = mean_updates(start, ramp.end);
       add_ramp(phase, ramp, ramp_samples(spec, ramp).value_or(0));
     } else if (const auto samples = samples_of(spec, start)) {
       add_steps(phase, start, std::ceil(*samples / start.batch - 1e-9));
@@ -92,6 +100,14 @@ class Phases {
     phase.time = phase.device_time = Seconds(0);
     phase.energy = Joules(0);
     add_time(phase, start, *spec.time, start.device_power * hotter_);
+  }
+
+  /// Of a ramp, with the mean of its ends' idle times, as its power is the mean of theirs.
+  static std::optional<UpdateOutcome> mean_updates(const PhaseStep& start, const PhaseStep& end) {
+    std::optional<UpdateOutcome> out = start.updates;
+    if (out && out->actors && end.updates && end.updates->actors)
+      out->actors->idle = (out->actors->idle + end.updates->actors->idle) / 2;
+    return out;
   }
 
   static std::optional<double> samples_of(const PhaseSpec& spec, const PhaseStep& step) {
@@ -135,6 +151,7 @@ class Phases {
       double done = 0;
       for (const PhaseCost& other : out) done += other.worth;
       const PhaseStep step = step_of(2 * i);
+      out[i].updates = step.updates;
       const double of_sample = step.seq_len > 0 ? step.seq_len : 1;
       const double all = *steps * own_.batch * (step.seq_len > 0 ? own_.seq_len : 1) / work_factor(scenario_);
       const double left = all - done;

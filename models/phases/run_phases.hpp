@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/parallelism/job.hpp"
 #include "models/power/power.hpp"
 #include "models/step_breakdown.hpp"
+#include "models/updates/update_outcome.hpp"
 
 namespace stepcast {
 
@@ -19,9 +21,11 @@ struct PhaseCost {
   double times = 1;  ///< how often it occurs; the other figures are of all of them
   Seconds time;
   Seconds device_time;  ///< time × devices that the phase runs on
-  Joules energy;        ///< at the meter
+  Joules energy;        ///< of these devices and their nodes, at the meter
   /// Its own where `set` says that more differs than batch and sequences; null: the run's.
   std::shared_ptr<const Scenario> scenario;
+  /// What becomes of its updates where its batch, its sequences or what `set` says differ; null: as in the run's step.
+  std::optional<UpdateOutcome> updates;
 };
 
 /// The step that was predicted, for phases to be measured against.

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/fabric/check.hpp"
 #include "models/fabric/metrics.hpp"
+#include "models/fabric/network_switch.hpp"
 #include "models/fabric/plan/switch_figures.hpp"
+#include "models/fabric/preset_kinds.hpp"
+#include "models/scenario/helper_kinds.hpp"
 
 namespace stepcast {
 
@@ -15,35 +19,92 @@ namespace {
 /// Of a rack's 42 units, those left to servers beside a switch and cables. The height is EIA-310's common one.
 constexpr int kRackUnits = 40;
 
+/// Whether a network of so many nodes can be built as the scenario describes it. A torus joins like neighbours alone.
+bool can_be_built(const Scenario& scenario, const FabricSpec& fabric, const SwitchPart* part, int nodes) {
+  if (is_torus(fabric.preset)) return false;
+  Diagnostics diagnostics("");
+  check_fabric(fabric, nodes, scenario.nics_per_node, scenario.nic_bandwidth, part, "", diagnostics);
+  return diagnostics.faults().empty();
+}
+
+/// "48 NICs of 100 Gb/s of the parameter servers"
+std::string nics_words(const HelperKind& helper) {
+  return fmt::format("{} NICs of {:g} Gb/s of the {}",
+                     helper.scenario.spec.cluster.nodes * helper.scenario.nics_per_node,
+                     helper.scenario.nic_bandwidth.in(1_Gbps), name_of(helper.role));
+}
+
+/// Nodes beside those that train, in nodes of the cluster's kind that take as many ports.
+int helpers_in_nodes(FabricBill& out, const Scenario& scenario, const std::vector<HelperKind>& helpers) {
+  long nics = 0;
+  for (const HelperKind& helper : helpers) {
+    nics += static_cast<long>(helper.scenario.spec.cluster.nodes) * helper.scenario.nics_per_node;
+    const bool alike = helper.scenario.nics_per_node == scenario.nics_per_node &&
+                       helper.scenario.nic_bandwidth == scenario.nic_bandwidth;
+    if (!alike && helper.scenario.nics_per_node > 0)
+      out.assumed.push_back(fmt::format("{} take ports of {:g} Gb/s, {} to a node as the nodes that train have",
+                                        nics_words(helper), scenario.nic_bandwidth.in(1_Gbps), scenario.nics_per_node));
+  }
+  return static_cast<int>((nics + scenario.nics_per_node - 1) / scenario.nics_per_node);
+}
+
+/// The scenario's, or where its one node needed none before others stood beside it the usual one.
+const SwitchPart* switch_of(const Scenario& scenario, const FabricSpec& fabric, const Catalog& catalog) {
+  if (scenario.network_switch != nullptr) return scenario.network_switch;
+  Diagnostics diagnostics("");
+  return network_switch(fabric, scenario.network, scenario.nic_bandwidth, catalog, "", diagnostics);
+}
+
+/// Nodes that the network is sized for. One whose cables or dimensions are stated has no ports for others.
+int nodes_of_fabric(FabricBill& out, const Scenario& scenario, const FabricSpec& fabric, const SwitchPart* part,
+                    const Catalog& catalog) {
+  const std::vector<HelperKind> helpers = helper_kinds(scenario, catalog);
+  const int own = scenario.spec.cluster.nodes, all = own + helpers_in_nodes(out, scenario, helpers);
+  if (all == own || can_be_built(scenario, fabric, part, all)) return all;
+  out.assumed.clear();
+  for (const HelperKind& helper : helpers)
+    out.unknown.push_back(fmt::format("ports for {} in a fabric that is described without them", nics_words(helper)));
+  return own;
+}
+
+void name_larger_switches(FabricBill& out, const Scenario& scenario, const SwitchPart* part,
+                          const FabricInventory& parts) {
+  if (part == nullptr || part->ports <= 0) return;
+  const int ports = SwitchFigures::of(part, scenario.nic_bandwidth).ports;
+  for (const SwitchTier& tier : parts.tiers)
+    if (tier.most_ports > ports)
+      out.unknown.push_back(fmt::format("a {} switch of {} ports of {:g} Gb/s, for which a {} of {} stands", tier.name,
+                                        tier.most_ports, scenario.nic_bandwidth.in(1_Gbps), part->id, ports));
+}
+
 }  // namespace
 
 FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   const ClusterSpec& cluster = scenario.spec.cluster;
   FabricBill out;
   out.price = cluster.cost.network_purchase;
-  if (cluster.nodes <= 1 || scenario.nics_per_node == 0) return out;
-  if (scenario.update == UpdateMode::federated) {
+  if (scenario.nics_per_node == 0 || !(scenario.nic_bandwidth > BytesPerSecond(0))) return out;
+  if (scenario.update == UpdateMode::federated && cluster.nodes > 1) {
     out.unknown.emplace_back("the clients' lines and the server that averages");
     return out;
   }
-  if (scenario.devices() > kMostFabricDevices) {
+  // Which node stands where changes no part.
+  FabricSpec fabric = cluster.fabric;
+  fabric.node_order.clear();
+  const SwitchPart* part = switch_of(scenario, fabric, catalog);
+  const int nodes = nodes_of_fabric(out, scenario, fabric, part, catalog);
+  if (nodes <= 1) return out;
+  if (static_cast<long>(nodes) * scenario.devices_per_node() > kMostFabricDevices) {
     out.unknown.emplace_back("a network of so many devices is not drawn");
     return out;
   }
-  const FabricInventory parts = fabric_inventory(cluster.fabric, *scenario.node, cluster.nodes, scenario.nics_per_node,
-                                                 scenario.nic_bandwidth, scenario.network_switch, catalog);
+  const FabricInventory parts =
+      fabric_inventory(fabric, *scenario.node, nodes, scenario.nics_per_node, scenario.nic_bandwidth, part, catalog);
   out.power = parts.power;
   if (!out.price) out.price = parts.price;
   out.estimated = parts.estimated;
-  out.unknown = parts.unknown;
-  if (const SwitchPart* part = scenario.network_switch; part != nullptr && part->ports > 0) {
-    const int ports = SwitchFigures::of(part, scenario.nic_bandwidth).ports;
-    for (const SwitchTier& tier : parts.tiers)
-      if (tier.most_ports > ports)
-        out.unknown.push_back(fmt::format("a {} switch of {} ports of {:g} Gb/s, for which a {} of {} stands",
-                                          tier.name, tier.most_ports, scenario.nic_bandwidth.in(1_Gbps), part->id,
-                                          ports));
-  }
+  out.unknown.insert(out.unknown.end(), parts.unknown.begin(), parts.unknown.end());
+  name_larger_switches(out, scenario, part, parts);
   return out;
 }
 

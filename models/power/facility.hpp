@@ -15,8 +15,10 @@ struct FabricBill {
   std::optional<Watts> power;                   ///< switches and transceivers, before PUE
   std::optional<Dollars> price;                 ///< switches, transceivers; of rented clusters the landlord's affair
   std::vector<std::string> estimated, unknown;  ///< as of FabricInventory
+  std::vector<std::string> assumed;  ///< what ports of nodes beside those that train were taken for, in words
 };
-/// Built from the fabric's inventory; empty for one node, but for a price that the scenario states.
+/// Built from the fabric's inventory; empty for one node, but for a price that the scenario states. Parameter servers
+/// and actors on nodes of their own take ports of the same fabric, which is sized for all.
 FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog);
 
 /// How the nodes stand in racks.

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "models/scenario/helper_kinds.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "units/calendar.hpp"
 
@@ -136,10 +137,18 @@ FailureRates rates_of_federation(const Scenario& scenario, const Catalog& catalo
 
 FailureRates failure_rates(const Scenario& scenario, const Catalog& catalog) {
   if (scenario.update == UpdateMode::federated) return rates_of_federation(scenario, catalog);
+  const std::vector<HelperKind> helpers = helper_kinds(scenario, catalog);
+  std::vector<NodeKind> kinds = node_kinds(scenario);
   FailureRates mean;
-  for (const NodeKind& kind : node_kinds(scenario)) {
+  mean.nodes = scenario.spec.cluster.nodes;
+  for (const HelperKind& helper : helpers) {
+    if (helper.role == HelperRole::actors) continue;
+    kinds.push_back({&helper.scenario, helper.scenario.spec.cluster.nodes});
+    mean.nodes += kinds.back().nodes;
+  }
+  for (const NodeKind& kind : kinds) {
     const FailureRates rates = rates_of_own_kind(*kind.scenario, catalog);
-    const double share = static_cast<double>(kind.nodes) / scenario.spec.cluster.nodes;
+    const double share = static_cast<double>(kind.nodes) / mean.nodes;
     for (const auto rate :
          {&FailureRates::interruptions, &FailureRates::spot, &FailureRates::slow, &FailureRates::flaps})
       mean.*rate += rates.*rate * share;

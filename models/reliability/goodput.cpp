@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/scenario/helper_kinds.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "models/updates/round_steps.hpp"
 
@@ -32,11 +33,13 @@ Seconds spot_notice(const Node& node, const Catalog& catalog) {
   return Seconds(0);
 }
 
-/// Of nodes of several kinds, the shortest.
+/// Of nodes of several kinds, the shortest; parameter servers among them.
 Seconds spot_notice(const Scenario& scenario, const Catalog& catalog) {
   const std::vector<NodeKind> kinds = node_kinds(scenario);
   Seconds out = spot_notice(*kinds.front().scenario->node, catalog);
   for (const NodeKind& kind : kinds) out = std::min(out, spot_notice(*kind.scenario->node, catalog));
+  for (const HelperKind& helper : helper_kinds(scenario, catalog))
+    if (helper.role == HelperRole::parameter_servers) out = std::min(out, spot_notice(*helper.scenario.node, catalog));
   return out;
 }
 
@@ -175,8 +178,8 @@ RunRisk run_risk(const Job& job, const Catalog& catalog, Seconds step, Seconds w
   const Scenario& scenario = *job.scenario;
   const ReliabilitySpec& spec = scenario.spec.run.reliability;
   RunRisk risk;
-  risk.nodes = scenario.update == UpdateMode::federated ? 1 : scenario.spec.cluster.nodes;
   risk.rates = failure_rates(scenario, catalog);
+  risk.nodes = risk.rates.nodes;
   risk.checkpoint = checkpoint_cost(job);
   risk.round_steps = steps_of_round(scenario);
   risk.checkpoint.shortest_interval = std::max(risk.checkpoint.shortest_interval, risk.round_steps * step);

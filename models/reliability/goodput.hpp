@@ -14,7 +14,8 @@ namespace stepcast {
 
 /// Everything that a simulated run of a job needs to know of what goes wrong.
 struct RunRisk {
-  int nodes = 1;       ///< whose failures interrupt the run; of a federation, the server
+  int nodes = 1;       ///< whose loss interrupts the job: those that train and those of parameter servers; of a
+                       ///< federation, the server
   FailureRates rates;  ///< of one node
   CheckpointCost checkpoint;
   Seconds interval;            ///< of training between two checkpoints

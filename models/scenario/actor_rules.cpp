@@ -5,6 +5,7 @@
 #include "models/compute/device.hpp"
 #include "models/scenario/actor_spec.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/helper_kinds.hpp"
 #include "models/workload/key_values.hpp"
 
 namespace stepcast {
@@ -19,6 +20,7 @@ constexpr double kServedMemory = 0.9;
 /// The scenario of one generated token for every concurrent sequence, on the actors' nodes alone.
 ScenarioSpec token_spec(const Draft& draft, const ActorSpec& actors, const Node& node) {
   ScenarioSpec spec = draft.spec();
+  if (node.id != spec.cluster.node) leave_to_catalogue(spec.cluster.cost);
   spec.cluster.node = node.id;
   spec.cluster.nodes = actors.nodes;
   spec.cluster.fabric = FabricSpec{};

@@ -6,6 +6,7 @@
 #include "models/fabric/most_nodes.hpp"
 #include "models/fabric/preset_kinds.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/scenario/helper_kinds.hpp"
 #include "models/scenario/node_kinds.hpp"
 
 namespace stepcast {
@@ -81,6 +82,7 @@ void join_fabric(Draft& draft, Scenario& kind, const std::string& at) {
 /// A scenario that differs in its kind of node alone. Its own faults are reported at the kind.
 std::shared_ptr<const Scenario> resolve_kind(Draft& draft, const OtherNodesSpec& other, const std::string& at) {
   ScenarioSpec spec = draft.spec();
+  if (other.node != spec.cluster.node) leave_to_catalogue(spec.cluster.cost);
   spec.cluster.node = other.node;
   spec.cluster.conditions.clear();
   spec.cluster.other_nodes.clear();

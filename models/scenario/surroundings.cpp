@@ -192,18 +192,28 @@ void check_terms(Draft& draft) {
   refuse(cost.upkeep_percent_per_year > 0, "upkeep_percent_per_year");
 }
 
-void check_price(Draft& draft) {
-  const CostSpec& cost = draft.spec().cluster.cost;
-  const Scenario& s = draft.scenario;
-  if (s.node == nullptr || cost.basis == PriceBasis::automatic || cost.node_rent || cost.node_purchase) return;
+/// What a stated basis asks of the catalogue. `way_out`: what else the scenario may say.
+void check_basis_of(Draft& draft, const Node& node, const char* pointer, const char* way_out) {
+  const PriceBasis basis = draft.spec().cluster.cost.basis;
+  if (basis == PriceBasis::automatic) return;
   try {
-    if (!offered(*s.node, cost.basis, draft.catalog))
-      draft.fault("/cluster/cost/basis",
-                  fmt::format("the catalogue has no such price of node \"{}\": {}", s.node->id, name_of(cost.basis)),
-                  "state node_rent_usd_per_h or node_purchase_usd");
+    if (!offered(node, basis, draft.catalog))
+      draft.fault(pointer, fmt::format("the catalogue has no such price of node \"{}\": {}", node.id, name_of(basis)),
+                  way_out);
   } catch (const InputError& error) {
     draft.diagnostics.add(error.faults());
   }
+}
+
+/// A stated price is of cluster.node alone.
+void check_price(Draft& draft) {
+  const CostSpec& cost = draft.spec().cluster.cost;
+  const Scenario& s = draft.scenario;
+  if (s.node != nullptr && !cost.node_rent && !cost.node_purchase)
+    check_basis_of(draft, *s.node, "/cluster/cost/basis", "state node_rent_usd_per_h or node_purchase_usd");
+  if (s.server_node != nullptr && s.server_node != s.node)
+    check_basis_of(draft, *s.server_node, "/strategy/parameter_servers/node",
+                   "a node that has one, or leave /cluster/cost/basis out");
 }
 
 }  // namespace

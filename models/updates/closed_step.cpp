@@ -1,5 +1,7 @@
 #include "models/updates/closed_step.hpp"
 
+#include <utility>
+
 #include "models/closed_form.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/power/average_power.hpp"
@@ -11,21 +13,24 @@ namespace stepcast {
 
 namespace {
 
-StepBreakdown before_actors(const Job& job) {
-  if (!exchanges_apart(*job.scenario)) return closed_form(job);
+ClosedStep before_actors(const Job& job) {
+  if (!exchanges_apart(*job.scenario)) return {closed_form(job), std::nullopt};
   const Scenario lone_scenario = lone_node(*job.scenario);
   const Job lone = lower(lone_scenario);
-  return update_step(job, lone, closed_form(lone)).breakdown;
+  UpdateStep step = update_step(job, lone, closed_form(lone));
+  return {std::move(step.breakdown), std::move(step.outcome)};
 }
 
 }  // namespace
 
-StepBreakdown closed_step(const Job& job) {
-  StepBreakdown out = before_actors(job);
-  if (job.scenario->actors) wait_for_actors(out, job);
-  if (!(out.average_device_power > Watts(0)))
-    out.average_device_power = average_device_power(out, power_model(*job.scenario));
+ClosedStep closed_step_of(const Job& job) {
+  ClosedStep out = before_actors(job);
+  if (job.scenario->actors) out.updates = wait_for_actors(out.breakdown, job);
+  if (!(out.breakdown.average_device_power > Watts(0)))
+    out.breakdown.average_device_power = average_device_power(out.breakdown, power_model(*job.scenario));
   return out;
 }
+
+StepBreakdown closed_step(const Job& job) { return closed_step_of(job).breakdown; }
 
 }  // namespace stepcast

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "models/parallelism/job.hpp"
 #include "models/step_breakdown.hpp"
+#include "models/updates/update_outcome.hpp"
 
 namespace stepcast {
 
@@ -9,5 +12,12 @@ namespace stepcast {
 /// collectives; where they meet otherwise (exchanges_apart), the updates around one node's closed form; and with the
 /// waiting of learners for their actors.
 StepBreakdown closed_step(const Job& job);
+
+/// The same with what becomes of updates; null where devices meet by collectives and no actors generate.
+struct ClosedStep {
+  StepBreakdown breakdown;
+  std::optional<UpdateOutcome> updates;
+};
+ClosedStep closed_step_of(const Job& job);
 
 }  // namespace stepcast

@@ -189,28 +189,36 @@ std::string memory_section(const MemoryReport& memory) {
                       html_figure(stacked_columns_svg(chart), table, "the same as a table") + advice);
 }
 
+/// What an hour's cost is made of; nodes that help are a part each, with what they are, draw and need.
+std::vector<ShareOfBar> cost_parts(const ClusterCost& cost) {
+  std::vector<ShareOfBar> out;
+  const auto add = [&](const std::string& name, DollarsPerSecond rate, const char* kind) {
+    if (rate > DollarsPerSecond(0)) out.push_back({name, humane(rate * 1_h) + " per hour", kind, rate.value()});
+  };
+  const CostRate& own = cost.own;
+  add(own.electricity > DollarsPerSecond(0) ? "servers" : "servers and electricity", own.servers, "compute");
+  add("network", own.network, "communication");
+  add("electricity", own.electricity, "loading");
+  add("upkeep", own.upkeep, "host");
+  for (const ClusterCost::Helper& helper : cost.helpers)
+    add(std::string(name_of(helper.role)), helper.rate.total(), "overhead");
+  return out;
+}
+
 std::string cost_section(const RunPage& page) {
   const Prediction& p = page.prediction;
   std::string body;
   if (page.cost) {
-    std::vector<ShareOfBar> rates;
-    const auto add = [&](const char* name, DollarsPerSecond rate, const char* kind) {
-      if (rate > DollarsPerSecond(0)) rates.push_back({name, humane(rate * 1_h) + " per hour", kind, rate.value()});
-    };
-    add(page.cost->electricity > DollarsPerSecond(0) ? "servers" : "servers and electricity", page.cost->servers,
-        "compute");
-    add("network", page.cost->network, "communication");
-    add("electricity", page.cost->electricity, "loading");
-    add("upkeep", page.cost->upkeep, "host");
+    const std::vector<ShareOfBar> rates = cost_parts(*page.cost);
     std::vector<ShareOfBar> uses = step_parts(p);
     for (ShareOfBar& use : uses) use.text = humane(page.cost->total() * Seconds(use.value)) + " a step";
     body += html_figure(share_bar_svg("What an hour costs", rates), shares_table(rates, "cost"), "the same as a table");
     body += "<p style=\"margin-top:1.2em\">What the money of a step pays for:</p>" +
             html_figure(share_bar_svg("What the money of a step pays for", uses), shares_table(uses, "cost"),
                         "the same as a table");
-    body += "<p class=\"note\">" + escaped_markup(page.cost->basis) + "</p>";
+    body += "<p class=\"note\">" + escaped_markup(page.cost->basis()) + "</p>";
   } else {
-    body += "<p class=\"note\">The catalogue has no price of this node.</p>";
+    body += "<p class=\"note\">The catalogue lacks a price: see what is assumed below.</p>";
   }
   return html_section("Cost", body);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/cost/cost.hpp"
+#include "report/cluster_cost.hpp"
 #include "report/prediction.hpp"
 #include "report/step_detail.hpp"
 
@@ -21,10 +21,10 @@ struct RunPage {
   Prediction prediction;
   StepDetail detail;
   std::vector<SizedThroughput> sizes;  ///< ascending
-  std::optional<CostRate> cost;
-  std::string cluster;   ///< in words
-  std::string scenario;  ///< its JSON, every default spelt out
-  std::string command;   ///< as typed
+  std::optional<ClusterCost> cost;     ///< null where a node has no price
+  std::string cluster;                 ///< in words
+  std::string scenario;                ///< its JSON, every default spelt out
+  std::string command;                 ///< as typed
 };
 
 /// The report as one self-contained page.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 
 #include "tests/e2e/process.hpp"
 
@@ -118,6 +119,31 @@ TEST(Systems, ServerNodesCountInEnergyCarbonAndCost) {
     EXPECT_NEAR((*r)["carbon"]["run_kg"].get<double>() / (run_kWh * 0.475), 1, 1e-6);
     const double step_kWh = (*r)["energy"]["per_step_J"].get<double>() / 3.6e6;
     EXPECT_NEAR((*r)["carbon"]["per_step_g"].get<double>() / (step_kWh * 475), 1, 1e-6);
+  }
+}
+
+/// What the rows of a page's table of an hour's cost come to, in dollars.
+double hourly_cost_on_page(const std::string& name) {
+  const ScratchFolder folder;
+  const std::string page = (folder / "page.html").string();
+  EXPECT_EQ(stepcast_run({"run", scenario_file("systems/" + name), "--html", page}).code, 0);
+  const std::string html = read_text(page);
+  const std::size_t from = html.find("What an hour costs"), to = html.find("What the money of a step pays for");
+  double sum = 0;
+  const std::regex row("<td[^>]*>\\$([0-9.,]+) per hour</td>");
+  const std::string part = html.substr(from, to - from);
+  for (std::sregex_iterator it(part.begin(), part.end(), row), end; it != end; ++it) {
+    std::string dollars = (*it)[1];
+    std::erase(dollars, ',');
+    sum += std::stod(dollars);
+  }
+  return sum;
+}
+
+TEST(Systems, RowsOfCostAddUpToTheHeadline) {
+  for (const char* name : {"rl-actors-learners", "tensorflow-ps-sync", "pytorch-ddp"}) {
+    const double headline = with(name, {})["cost"]["per_hour_usd"];
+    EXPECT_NEAR(hourly_cost_on_page(name) / headline, 1, 0.01) << name;
   }
 }
 

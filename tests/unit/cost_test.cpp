@@ -8,6 +8,9 @@
 #include "models/convergence/target.hpp"
 #include "models/power/facility.hpp"
 #include "planner/bill.hpp"
+#include "report/cluster_cost.hpp"
+#include "report/predict.hpp"
+#include "tests/unit/shipped.hpp"
 
 namespace stepcast::cost_test {
 namespace {
@@ -127,6 +130,83 @@ TEST(CostRate, EveryShippedNodeHasOne) {
     const auto rate = cost_rate(scenario, catalog, 1_kW);
     ASSERT_TRUE(rate) << id;
     EXPECT_GT(rate->total(), DollarsPerSecond(0)) << id;
+  }
+}
+
+const char* const kServers = "systems/tensorflow-ps-sync.json";
+const char* const kActors = "systems/rl-actors-learners.json";
+
+double dollars_an_hour(const Prediction& p) { return (*p.cost_rate * kHour).in(1_usd); }
+
+// Eight workers at the stated price, four servers of 0.37 $/h at the catalogue's.
+TEST(StatedPrice, IsOfTheClustersNodeAlone) {
+  const auto rate = [](const std::vector<std::string>& terms) {
+    return dollars_an_hour(predict_analytic(test::shipped(kServers, terms), test::catalog(), MemoryAdvice::none));
+  };
+  const char* other = "strategy.parameter_servers.node=rental-epyc-9454p-256gb";
+  const double four = rate({other}) - 8 * 24.48;
+  EXPECT_NEAR(four, 4 * 0.37, 0.05);
+  EXPECT_NEAR(rate({other, "cluster.cost.node_rent_usd_per_h=20"}), 8 * 20 + four, 1e-6);
+  // Servers of the workers' kind cost what these do.
+  EXPECT_NEAR(rate({"strategy.parameter_servers.node=aws-p3.16xlarge", "cluster.cost.node_rent_usd_per_h=20"}), 12 * 20,
+              1e-6);
+}
+
+TEST(StatedPrice, IsNotThatOfOtherNodes) {
+  const auto basis = [](const char* price) {
+    const Json document = Json::parse(R"({
+      "cluster": {"node": "dgx-h100", "nodes": 2, "other_nodes": [{"node": "dgx-a100-80gb", "nodes": [1]}]},
+      "workload": {"model": "llama3-8b", "global_batch": 16, "seq_len": 2048, "precision": "bf16"},
+      "strategy": {"framework": "megatron-lm", "tensor_parallel": 8, "micro_batch": 1}})");
+    return predict_analytic(resolve(document, "test", {price}, test::catalog()), test::catalog(), MemoryAdvice::none)
+        .cost_basis;
+  };
+  EXPECT_THAT(basis("cluster.cost.node_purchase_usd=1000"),
+              testing::AllOf(testing::HasSubstr("1 × dgx-h100 bought at $1000 a node"),
+                             testing::HasSubstr("1 × dgx-a100-80gb bought at $199,000 a node")));
+  EXPECT_THAT(basis("cluster.cost.node_rent_usd_per_h=20"),
+              testing::AllOf(testing::HasSubstr("1 × dgx-h100 rented at $20"),
+                             testing::HasSubstr("1 × dgx-a100-80gb bought at $199,000 a node")));
+}
+
+TEST(StatedPrice, OfActorsOfAnotherKindIsTheCatalogues) {
+  const Prediction p = predict_analytic(
+      test::shipped(kActors, {"strategy.actors.node=dgx-a100-80gb", "cluster.cost.node_purchase_usd=1000"}),
+      test::catalog(), MemoryAdvice::none);
+  EXPECT_THAT(p.cost_basis, testing::HasSubstr("actors bought at $199,000 a node"));
+}
+
+TEST(PriceBasis, ThatAServersNodeLacksIsAFault) {
+  EXPECT_THAT(test::refusal_of(kServers, {"cluster.cost.basis=reserved-1-year",
+                                          "strategy.parameter_servers.node=rental-epyc-9454p-256gb"}),
+              testing::AllOf(testing::HasSubstr("/strategy/parameter_servers/node"),
+                             testing::HasSubstr("no such price of node \"rental-epyc-9454p-256gb\": reserved-1-year")));
+}
+
+// A sum that lacks a part is no cost.
+TEST(ClusterCost, IsUnknownWhereAHelperHasNoPrice) {
+  Scenario scenario = test::shipped(kServers);
+  Node node = *scenario.server_node;
+  node.id = "ours";
+  node.price.reset();
+  node.price_like.clear();
+  scenario.server_node = &node;
+  const Prediction p = predict_analytic(scenario, test::catalog(), MemoryAdvice::none);
+  EXPECT_FALSE(p.cost_rate);
+  EXPECT_THAT(p.assumptions, testing::Contains(testing::HasSubstr("no price of ours of the parameter servers")));
+}
+
+TEST(ClusterCost, PartsAddUpToTheForecast) {
+  for (const char* file : {kServers, kActors}) {
+    const Scenario scenario = test::shipped(file);
+    const Prediction p = predict_analytic(scenario, test::catalog(), MemoryAdvice::none);
+    const auto cost = cluster_cost(scenario, test::catalog(), helper_nodes(scenario, test::catalog(), p.updates),
+                                   p.average_power, fabric_bill(scenario, test::catalog()).price);
+    ASSERT_TRUE(cost) << file;
+    ASSERT_EQ(cost->helpers.size(), 1U) << file;
+    EXPECT_GT(cost->helpers.front().rate.total(), DollarsPerSecond(0)) << file;
+    EXPECT_NEAR(cost->total() / *p.cost_rate, 1, 1e-9) << file;
+    EXPECT_EQ(cost->basis(), p.cost_basis) << file;
   }
 }
 

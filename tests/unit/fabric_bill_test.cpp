@@ -60,5 +60,32 @@ TEST(FabricBill, HasTheStatedPriceWhateverIsKnownOfTheNetwork) {
   }
 }
 
+// 8 workers and 64 servers of one kind are 72 nodes to the network.
+TEST(FabricBill, HasPortsForNodesThatHelp) {
+  const auto bill = [](const char* scenario, const std::vector<std::string>& terms) {
+    return fabric_bill(shipped(scenario, terms), catalog());
+  };
+  const char* servers = "systems/tensorflow-ps-sync.json";
+  const FabricBill beside = bill(servers, {"cluster.node=dgx-1-v100-16gb", "strategy.parameter_servers.count=64",
+                                           "strategy.parameter_servers.node=dgx-1-v100-16gb"});
+  const FabricBill all =
+      bill("resnet50-v100-8nodes.json", {"cluster.node=dgx-1-v100-16gb", "cluster.nodes=72", "workload.global_batch=18432"});
+  ASSERT_TRUE(beside.price && all.price);
+  EXPECT_EQ(*beside.price, *all.price);
+  EXPECT_EQ(*beside.power, *all.power);
+  EXPECT_THAT(beside.assumed, IsEmpty());
+  const char* actors = "systems/rl-actors-learners.json";
+  EXPECT_GT(*bill(actors, {"strategy.actors.nodes=600"}).price, 10 * *bill(actors, {}).price);
+}
+
+TEST(FabricBill, SaysWhatPortsOfOtherNicsAreTakenFor) {
+  const FabricBill bill = fabric_bill(
+      shipped("systems/tensorflow-ps-sync.json",
+              {"cluster.node=dgx-1-v100-16gb", "strategy.parameter_servers.node=rental-epyc-9454p-256gb"}),
+      catalog());
+  EXPECT_THAT(bill.assumed, Contains(testing::HasSubstr("of the parameter servers take ports of 100 Gb/s")));
+  EXPECT_THAT(bill.unknown, testing::Not(Contains(testing::HasSubstr("ports for"))));
+}
+
 }  // namespace
 }  // namespace stepcast::fabric_bill_test

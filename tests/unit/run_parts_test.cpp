@@ -277,5 +277,32 @@ TEST(FailureRates, CountTheTraysOfARack) {
   EXPECT_NEAR(rate("gb200-nvl72"), 9 * (rate("dgx-h100") - 1.365) + 18 * 1.365, 0.02);
 }
 
+Prediction analytic(const char* scenario, const std::string& term) {
+  return predict_analytic(shipped(scenario, {term}), catalog(), MemoryAdvice::none);
+}
+
+// A lost server's parameters are gone; actors hold nothing that training could not go on without.
+TEST(FailuresOfHelpers, StopTrainingWhereTheyHoldItsState) {
+  const auto between = [](const char* scenario, const std::string& term) {
+    return *analytic(scenario, term).outlook->goodput.between_interruptions;
+  };
+  const char* servers = "systems/tensorflow-ps-sync.json";
+  const char* same = R"(strategy.parameter_servers={{"count":{},"placement":"own-nodes"}})";
+  const Seconds eight = between(servers, fmt::format(fmt::runtime(same), 8)),
+                twentyfour = between(servers, fmt::format(fmt::runtime(same), 24));
+  EXPECT_NEAR(eight / twentyfour, 2, 1e-9);
+  const char* actors = "systems/rl-actors-learners.json";
+  EXPECT_EQ(between(actors, "strategy.actors.nodes=6"), between(actors, "strategy.actors.nodes=60"));
+  EXPECT_THAT(analytic(actors, "run.seed=1").assumptions,
+              Contains(HasSubstr("a lost actor costs its samples, not the job, as actors hold no state")));
+}
+
+TEST(RacksOfHelpers, AreCounted) {
+  const auto facility = [](const char* term) {
+    return analytic("systems/rl-actors-learners.json", term).outlook->facility;
+  };
+  EXPECT_GE(*facility("strategy.actors.nodes=60").racks, *facility("strategy.actors.nodes=6").racks + 10);
+}
+
 }  // namespace
 }  // namespace stepcast::run_parts_test

@@ -57,6 +57,41 @@ TEST(PhasesOfLocalSteps, PayForTheExchangesThatTheyHave) {
   EXPECT_GT(phases[0].time, 2 * phases[1].time);
 }
 
+const char* const kActors = "systems/rl-actors-learners.json";
+
+// Nodes that help draw as long as a phase lasts; what is lost to failures comes on top.
+TEST(PhasesOfActors, DrawWhatTheRunDraws) {
+  const Prediction p = predict_analytic(
+      shipped(kActors, {"run.reliability.rate_factor=0", "run.checkpoint.kind=none",
+                        R"(run.phases=[{"steps":100},{"steps":100,"set":["strategy.actors.nodes=60"]}])"}),
+      catalog());
+  Joules sum;
+  for (const PhaseOutlook& phase : p.outlook->phases) sum += phase.energy;
+  EXPECT_NEAR(sum / p.outlook->run->energy, 1, 1e-9);
+}
+
+// Ten times the actors wait for their learners: what they idle is theirs, not that of the run's own step.
+TEST(PhasesOfActors, IdleAsAScenarioOfTheirOwnWould) {
+  const std::vector<std::string> calm{"run.reliability.rate_factor=0", "run.checkpoint.kind=none"};
+  const auto energy = [&](std::vector<std::string> terms) {
+    terms.insert(terms.end(), calm.begin(), calm.end());
+    return predict_analytic(shipped(kActors, terms), catalog()).outlook->run->energy;
+  };
+  const Joules phased = energy({R"(run.phases=[{"steps":200,"set":["strategy.actors.nodes=60"]}])"});
+  const Joules whole = energy({"strategy.actors.nodes=60", R"(run.phases=[{"steps":200}])"});
+  EXPECT_NEAR(phased / whole, 1, 1e-6);
+}
+
+TEST(PhasesOfActors, CountTheHoursOfTheirDevices) {
+  const auto hours = [](const char* terms) {
+    return predict_analytic(shipped(kActors, {"run.reliability.rate_factor=0", "run.checkpoint.kind=none", terms}),
+                            catalog())
+        .outlook->run.value();
+  };
+  const RunTotals six = hours("strategy.actors.nodes=6");
+  EXPECT_NEAR(six.device_hours / six.time.in(1_h), (2 + 6) * 8, 1e-6);
+}
+
 const char* const kGpt3 = "gpt3-175b-a100-1024.json";
 
 // A hundred steps are a hundred steps, whatever their batches.
