@@ -25,7 +25,8 @@ struct ChartData {
     std::vector<QPointF> points;  ///< lines and scatters
     bool right_axis = false;      ///< lines: of the second vertical axis
     bool dashed = false;
-    QStringList tips;  ///< by value or point
+    QStringList tips;              ///< by value or point
+    std::vector<bool> muted = {};  ///< by value or point: drawn pale, for nobody can have it; empty: none is
   };
   struct Limit {
     double value = 0;

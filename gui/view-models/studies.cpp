@@ -87,7 +87,7 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
   out.table.headings = {tr("Servers"),    tr("Throughput"), tr("Step time"),
                         tr("Efficiency"), tr("Memory"),     tr("What limits")};
   double per_node = 0, largest = 0;
-  bool tokens = false;
+  bool tokens = false, too_large = false;
   for (const Json& row : scaling.at("rows"))
     if (row.at("legal").get<bool>()) largest = std::max(largest, throughput(row));
   const double unit = largest > 2e6 ? 1e6 : largest > 2e3 ? 1e3 : 1;
@@ -103,19 +103,22 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
     rate.points.emplace_back(nodes, throughput(row) / unit);
     ideal.points.emplace_back(nodes, per_node * nodes / unit);
     efficiency.points.emplace_back(nodes, efficient * 100);
-    for (auto* series : {&rate, &ideal, &efficiency}) series->tips << tip;
+    const bool fits = row.at("fits");
+    too_large = too_large || !fits;
+    for (auto* series : {&rate, &ideal, &efficiency}) {
+      series->tips << (fits ? tip : tr("%1, does not fit memory").arg(tip));
+      series->muted.push_back(!fits);
+    }
   }
   out.chart.y_title = (unit == 1e6   ? tr("million %1")
                        : unit == 1e3 ? tr("thousand %1")
                                      : QStringLiteral("%1"))
                           .arg(tokens ? tr("tokens/s") : tr("samples/s"));
   out.chart.series = {std::move(rate), std::move(ideal), std::move(efficiency)};
-  const Json& until = scaling.at("pays_until_nodes");
-  out.remark = until.is_null()
-                   ? tr("Adding servers pays over this whole range.")
-                   : tr("Adding servers stops paying at %1: those beyond give less than half of what the first gave.")
-                         .arg(until.get<int>());
-  out.remark += QLatin1Char(' ') + tr("Closed form; what runs here is in bold.");
+  out.remark = tr("%1 (%2). Closed form; what runs here is in bold.")
+                   .arg(localized(qt(scaling.at("verdict").get<std::string>())),
+                        localized(qt(scaling.at("rule").get<std::string>())));
+  if (too_large) out.remark += QLatin1Char(' ') + tr("Sizes that do not fit memory are pale.");
   return out;
 }
 
@@ -137,12 +140,16 @@ class Bars {
     chart_.series = {{.name = tr("faster"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}},
                      {.name = tr("slower"), .hue = Hue::orange, .values = {}, .points = {}, .tips = {}}};
   }
-  void add(const QString& words, double gain) {
+  void add(const QString& words, double gain, bool fits = true) {
     if (static_cast<std::size_t>(chart_.categories.size()) >= kMostBars) return;
     chart_.categories << words;
     chart_.series[0].values.push_back(std::max(0.0, gain * 100));
     chart_.series[1].values.push_back(std::min(0.0, gain * 100));
-    for (auto& series : chart_.series) series.tips << QStringLiteral("%1: %2").arg(words, change_cell(gain).text);
+    const QString figure = change_cell(gain).text;
+    for (auto& series : chart_.series) {
+      series.tips << QStringLiteral("%1: %2").arg(words, fits ? figure : tr("%1, does not fit memory").arg(figure));
+      series.muted.push_back(!fits);
+    }
   }
 
  private:
@@ -196,7 +203,7 @@ Exhibit setting_effects(const Json& explanation, const QString& why_not) {
     }
     const bool fits = setting.at("fits");
     const double peak = setting.at("peak_GiB");
-    bars.add(words, setting.at("throughput_change").get<double>());
+    bars.add(words, setting.at("throughput_change").get<double>(), fits);
     out.table.rows.push_back({{.text = words},
                               effect_cell(setting.at("throughput_change"), true),
                               effect_cell(setting.at("cost_per_sample_change"), false),

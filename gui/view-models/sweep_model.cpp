@@ -53,6 +53,36 @@ bool all_numbers(const QStringList& values) {
   });
 }
 
+using Tone = FigureCell::Tone;
+
+/// Among the figures of a row.
+std::size_t place_of(std::string_view column) {
+  const auto& columns = figure_columns();
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const FigureColumn& c) { return c.name == column; });
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+/// Not a number where a row has none.
+double figure_of(const SweepRow& row, std::size_t place) {
+  return place < row.figures.size() ? row.figures[place] : NAN;
+}
+
+/// Whether the configuration of a row can be had at all.
+class MemoryOfRow {
+ public:
+  /// One that was not predicted has another reason.
+  [[nodiscard]] bool fits(const SweepRow& row) const { return figure_of(row, fits_) != 0; }
+  [[nodiscard]] QString excess(const SweepRow& row) const {
+    const Bytes over = (figure_of(row, peak_) - figure_of(row, capacity_)) * 1_GiB;
+    return over > Bytes(0) ? tr("does not fit, %1 over").arg(shown(over)) : tr("does not fit host memory");
+  }
+
+ private:
+  std::size_t fits_ = place_of("memory.fits"), peak_ = place_of("memory.peak_GiB"),
+              capacity_ = place_of("memory.capacity_GiB");
+};
+
 /// As `--set` takes them.
 QStringList settings_of(const SweepForm& form) {
   QStringList out{form.first_path.trimmed() + QLatin1Char('=') + form.first_values.trimmed()};
@@ -231,30 +261,34 @@ void SweepModel::read_store() {
     read_rows(store, read);
     fill_grid(read);
     draw_grid();
-    const auto shown = static_cast<long>(read.size()), all = static_cast<long>(store.counts().done());
-    exhibit_.remark = shown < all ? tr("The first %1 of %2 configurations; `stepcast sweep export` writes all.")
-                                        .arg(shown_whole(shown), shown_whole(all))
-                                  : tr("%1 configurations").arg(shown_whole(shown));
-    const auto failed =
-        std::count_if(read.begin(), read.end(), [](const Point& point) { return std::isnan(point.value); });
-    if (failed > 0)
-      exhibit_.remark += QLatin1Char(' ') +
-                         tr("%1 have no such figure and are not drawn; the table says why.").arg(shown_whole(failed));
-    if (grid_.y.size() > kMostCurves)
-      exhibit_.remark +=
-          QLatin1Char(' ') +
-          tr("The chart has the first %1 of %2 values of %3.").arg(kMostCurves).arg(grid_.y.size()).arg(grid_.y_name);
+    exhibit_.remark = remark_on(read, static_cast<long>(store.counts().done()));
   } catch (const std::exception& error) {
     exhibit_.remark = QString::fromUtf8(error.what());
   }
 }
 
+QString SweepModel::remark_on(const std::vector<Point>& points, long all) const {
+  const auto read = static_cast<long>(points.size());
+  QStringList out{read < all ? tr("The first %1 of %2 configurations; `stepcast sweep export` writes all.")
+                                   .arg(shown_whole(read), shown_whole(all))
+                             : tr("%1.").arg(counted(read, tr("configuration"), tr("configurations")))};
+  const auto none = std::count_if(points.begin(), points.end(), [](const Point& p) { return std::isnan(p.value); });
+  if (none > 0)
+    out << (none == 1 ? tr("1 has no such figure and is not drawn; the table says why.")
+                      : tr("%1 have no such figure and are not drawn; the table says why.").arg(shown_whole(none)));
+  const auto large = std::count_if(points.begin(), points.end(), [](const Point& p) { return !p.fits; });
+  if (large > 0)
+    out << (large == 1 ? tr("1 does not fit memory and is pale, or hatched.")
+                       : tr("%1 do not fit memory and are pale, or hatched.").arg(shown_whole(large)));
+  if (grid_.y.size() > kMostCurves)
+    out << tr("The chart has the first %1 of %2 values of %3.").arg(kMostCurves).arg(grid_.y.size()).arg(grid_.y_name);
+  return out.join(QLatin1Char(' '));
+}
+
 void SweepModel::read_rows(const ResultStore& store, std::vector<Point>& out) {
   const SweepPoints& points = store.points();
-  const auto& columns = figure_columns();
-  const auto found =
-      std::find_if(columns.begin(), columns.end(), [&](const FigureColumn& c) { return qt(c.name) == column_; });
-  const auto figure = static_cast<std::size_t>(found - columns.begin());
+  const std::size_t figure = place_of(plain(column_));
+  const MemoryOfRow memory;
   for (const std::string& path : points.paths()) exhibit_.table.headings << qt(path);
   exhibit_.table.headings << column_ << tr("Why not");
   const bool two = points.paths().size() > 1;
@@ -265,12 +299,16 @@ void SweepModel::read_rows(const ResultStore& store, std::vector<Point>& out) {
         std::vector<FigureCell> cells;
         cells.reserve(values.size() + 2);
         for (const Json* value : values) cells.push_back({.text = words_of(*value)});
-        const double number = row.figures.size() > figure ? row.figures[figure] : NAN;
-        cells.push_back(std::isnan(number) ? FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted}
-                                           : FigureCell{.text = shown_number(number), .number = number});
-        cells.push_back({.text = qt(row.error), .tone = FigureCell::Tone::muted, .tip = qt(row.error)});
+        const double number = figure_of(row, figure);
+        const bool fits = memory.fits(row);
+        cells.push_back(
+            std::isnan(number)
+                ? FigureCell{.text = QStringLiteral("—"), .tone = Tone::muted}
+                : FigureCell{.text = shown_number(number), .number = number, .tone = fits ? Tone::plain : Tone::muted});
+        const QString why = fits ? qt(row.error) : memory.excess(row);
+        cells.push_back({.text = why, .tone = fits ? Tone::muted : Tone::bad, .tip = why});
         exhibit_.table.rows.push_back(std::move(cells));
-        out.push_back({words_of(*values.front()), two ? words_of(*values[1]) : QString(), number});
+        out.push_back({words_of(*values.front()), two ? words_of(*values[1]) : QString(), number, fits});
       },
       0, kMostRows);
 }
@@ -285,8 +323,12 @@ void SweepModel::fill_grid(const std::vector<Point>& points) {
   grid_.y = sorted(y);
   const QHash<QString, qsizetype> column = places_in(grid_.x), row = places_in(grid_.y);
   grid_.values.assign(static_cast<std::size_t>(grid_.x.size() * grid_.y.size()), NAN);
-  for (const Point& point : points)
-    grid_.values[static_cast<std::size_t>(row[point.y] * grid_.x.size() + column[point.x])] = point.value;
+  grid_.fits.assign(grid_.values.size(), true);
+  for (const Point& point : points) {
+    const auto at = static_cast<std::size_t>(row[point.y] * grid_.x.size() + column[point.x]);
+    grid_.values[at] = point.value;
+    grid_.fits[at] = point.fits;
+  }
 }
 
 void SweepModel::draw_grid() {
@@ -302,14 +344,19 @@ void SweepModel::draw_grid() {
                              .hue = hue_of_index(static_cast<int>(j)),
                              .values = {},
                              .points = {},
-                             .tips = {}};
+                             .tips = {},
+                             .muted = {}};
     for (qsizetype i = 0; i < grid_.x.size(); ++i) {
-      const double value = grid_.values[static_cast<std::size_t>(j * grid_.x.size() + i)];
+      const auto at = static_cast<std::size_t>(j * grid_.x.size() + i);
+      const double value = grid_.values[at];
+      const bool fits = grid_.fits[at];
       if (!curves) series.values.push_back(value);
       if (curves && std::isnan(value)) continue;
       if (curves) series.points.emplace_back(grid_.x[i].toDouble(), value);
+      series.muted.push_back(!fits);
+      const QString figure = std::isnan(value) ? tr("none") : shown_number(value);
       series.tips << QStringLiteral("%1 %2: %3")
-                         .arg(grid_.x_name, grid_.x[i], std::isnan(value) ? tr("none") : shown_number(value));
+                         .arg(grid_.x_name, grid_.x[i], fits ? figure : tr("%1, does not fit memory").arg(figure));
     }
     exhibit_.chart.series.push_back(std::move(series));
   }

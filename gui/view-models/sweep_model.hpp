@@ -59,6 +59,7 @@ class SweepModel : public QObject {
     QString x_name, y_name;
     QStringList x, y;
     std::vector<double> values;  ///< row by row; not a number: no result
+    std::vector<bool> fits;      ///< row by row: the devices' memory, and the servers'
   };
   [[nodiscard]] const Grid& grid() const { return grid_; }
   [[nodiscard]] const Exhibit& exhibit() const { return exhibit_; }
@@ -70,12 +71,14 @@ class SweepModel : public QObject {
   struct Point {
     QString x, y;
     double value;
+    bool fits;
   };
   void read_store();
   void show_nothing();
   void read_rows(const ResultStore& store, std::vector<Point>& points);
   void fill_grid(const std::vector<Point>& points);
   void draw_grid();
+  [[nodiscard]] QString remark_on(const std::vector<Point>& points, long all) const;
   void look_at_configuration();
   /// While rows come: reads them again, but never so often that the window would do little else.
   void read_store_now_and_then();

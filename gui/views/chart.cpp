@@ -124,6 +124,18 @@ class Drawer {
     if (data_.kind == ChartData::Kind::lines || data_.kind == ChartData::Kind::scatter) {
       draw_points();
     } else {
+/// Of what nobody can have.
+QColor pale(const QColor& color) {
+  constexpr int kLeft = 70;  // per cent of the ground that shines through
+  const QColor ground = theme_colors().surface;
+  const auto mix = [&](int a, int b) { return (a * (100 - kLeft) + b * kLeft) / 100; };
+  return QColor(mix(color.red(), ground.red()), mix(color.green(), ground.green()), mix(color.blue(), ground.blue()));
+}
+
+bool is_muted(const ChartData::Series& series, int index) {
+  return static_cast<std::size_t>(index) < series.muted.size() && series.muted[static_cast<std::size_t>(index)];
+}
+
       draw_bars();
     }
     return chart_;
@@ -214,9 +226,12 @@ class Drawer {
   }
 
   struct Range {
+    set->setSelectedColor(pale(color_of(series.hue)));
     double from = 0, to = 1;
   };
   [[nodiscard]] Range range(bool vertical, bool right) const {
+    for (int i = 0; i < static_cast<int>(values.size()); ++i)
+      if (is_muted(series, place(i))) set->selectBar(i);
     double from = INFINITY, to = -INFINITY;
     for (const auto& series : data_.series) {
       if (vertical && series.right_axis != right) continue;
@@ -297,6 +312,9 @@ class Drawer {
 };
 
 }  // namespace
+    for (int i = 0; i < static_cast<int>(series.points.size()); ++i)
+      if (is_muted(series, i))
+        drawn->setPointConfiguration(i, QXYSeries::PointConfiguration::Color, pale(color_of(series.hue)));
 
 QChart* new_chart(const ChartData& data, const std::function<void(int, int)>& clicked) {
   return Drawer(data, clicked).draw();

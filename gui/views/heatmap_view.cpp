@@ -11,7 +11,18 @@ namespace stepcast {
 
 namespace {
 constexpr double kLeft = 120, kBottom = 36, kTop = 8, kRight = 12;
+
+/// What does not fit memory has no colour: it is hatched both ways, its figure pale.
+void draw_too_large(QPainter& painter, const QRectF& cell, const QString& words) {
+  const ThemeColors& colors = theme_colors();
+  painter.fillRect(cell, QBrush(colors.line, Qt::DiagCrossPattern));
+  if (words.isEmpty()) return;
+  const QSizeF size(painter.fontMetrics().horizontalAdvance(words) + 6, painter.fontMetrics().height());
+  painter.fillRect(QRectF(cell.center() - QPointF(size.width() / 2, size.height() / 2), size), colors.surface);
+  painter.setPen(colors.muted);
+  painter.drawText(cell, Qt::AlignCenter, words);
 }
+}  // namespace
 
 HeatmapView::HeatmapView(QWidget* parent) : QWidget(parent) {
   setMinimumHeight(140);
@@ -30,8 +41,10 @@ void HeatmapView::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), colors.surface);
   if (grid_.x.isEmpty() || grid_.y.isEmpty()) return;
   double lowest = INFINITY, highest = -INFINITY;
-  for (const double value : grid_.values) {
-    if (std::isnan(value)) continue;
+  // Colours compare what can be had.
+  for (std::size_t i = 0; i < grid_.values.size(); ++i) {
+    const double value = grid_.values[i];
+    if (std::isnan(value) || !grid_.fits[i]) continue;
     lowest = std::min(lowest, value);
     highest = std::max(highest, value);
   }
@@ -43,16 +56,22 @@ void HeatmapView::paintEvent(QPaintEvent*) {
   const bool dark = current_theme() == Theme::dark;
   for (qsizetype j = 0; j < grid_.y.size(); ++j) {
     for (qsizetype i = 0; i < grid_.x.size(); ++i) {
-      const double value = grid_.values[static_cast<std::size_t>(j * grid_.x.size() + i)];
+      const auto at = static_cast<std::size_t>(j * grid_.x.size() + i);
+      const double value = grid_.values[at];
       const QRectF cell(kLeft + static_cast<double>(i) * w, kTop + static_cast<double>(j) * h, w - 1, h - 1);
       if (std::isnan(value)) {
         painter.fillRect(cell, QBrush(colors.line, Qt::BDiagPattern));
         continue;
       }
+      const QString words = shown_number(value);
+      const bool has_room = painter.fontMetrics().horizontalAdvance(words) + 4 <= w && h >= 13;
+      if (!grid_.fits[at]) {
+        draw_too_large(painter, cell, has_room ? words : QString());
+        continue;
+      }
       const QColor color = heat(highest > lowest ? (value - lowest) / (highest - lowest) : 1, dark);
       painter.fillRect(cell, color);
-      const QString words = shown_number(value);
-      if (painter.fontMetrics().horizontalAdvance(words) + 4 > w || h < 13) continue;
+      if (!has_room) continue;
       painter.setPen(color.lightnessF() > 0.5F ? QColor(0x10, 0x14, 0x1a) : QColor(Qt::white));
       painter.drawText(cell, Qt::AlignCenter, words);
     }

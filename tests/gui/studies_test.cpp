@@ -46,6 +46,36 @@ TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
 TEST_F(WindowTest, ASweepOverWordsDrawsEverySecondValueAndNothingForWhatFailed) {
   SweepModel sweep(configuration());
   sweep.start({"workload.precision", "bf16,fp8,int3", "workload.global_batch", "512,1024"});
+// `stepcast sweep` ranks those that fit; the window shows all, and says which nobody can have.
+TEST_F(WindowTest, ASweepMarksWhatDoesNotFitMemory) {
+  SweepModel sweep(configuration());
+  sweep.start({"cluster.nodes", "16,64", "strategy.micro_batch", "1,4,3"});
+  ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); })) << plain(sweep.status());
+  const Exhibit& exhibit = sweep.exhibit();
+  const SweepModel::Grid& grid = sweep.grid();
+  ASSERT_EQ(grid.fits.size(), grid.values.size()) << plain(sweep.status());
+  int large = 0;
+  for (std::size_t i = 0; i < exhibit.table.rows.size(); ++i) {
+    const FigureCell &figure = exhibit.table.rows[i][2], &why = exhibit.table.rows[i][3];
+    const bool marked = why.text.startsWith("does not fit, ") && why.text.endsWith(" GiB over");
+    large += marked ? 1 : 0;
+    EXPECT_EQ(marked, why.tone == FigureCell::Tone::bad) << plain(why.text);
+    if (marked) EXPECT_EQ(figure.tone, FigureCell::Tone::muted);
+  }
+  ASSERT_EQ(exhibit.table.rows.size(), 6U);
+  EXPECT_EQ(large, 3) << "all but 64 servers with a micro-batch of 1, and what is not legal";
+  EXPECT_EQ(std::count(grid.fits.begin(), grid.fits.end(), false), large);
+  int pale = 0;
+  for (const ChartData::Series& series : exhibit.chart.series) {
+    ASSERT_EQ(series.muted.size(), series.points.size());
+    pale += static_cast<int>(std::count(series.muted.begin(), series.muted.end(), true));
+  }
+  EXPECT_EQ(pale, large);
+  EXPECT_EQ(exhibit.remark,
+            "6 configurations. 2 have no such figure and are not drawn; the table says why. "
+            "3 do not fit memory and are pale, or hatched.");
+}
+
   ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); })) << plain(sweep.status());
   const ChartData& chart = sweep.exhibit().chart;
   EXPECT_EQ(chart.kind, ChartData::Kind::grouped_bars);
