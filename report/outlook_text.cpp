@@ -19,18 +19,9 @@ std::string from_to(double low, double high) { return fmt::format("{} to {}", pe
 
 std::string lost_words(const GoodputOutlook& goodput) {
   std::string out;
-  for (const auto& [cause, share] : goodput.lost_to) {
-    if (share < kWorthAWord) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", key_in_words(cause), percent(share));
-  }
+  for (const auto& [cause, share] : losses(goodput))
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", cause, percent(share));
   return out;
-}
-
-std::string writing_words(const CheckpointOutlook& checkpoint, Seconds step) {
-  if (!checkpoint.interval || !checkpoint.step_while_writing) return {};
-  const double slower = *checkpoint.step_while_writing / step - 1;
-  return fmt::format("                while it drains, for {}, a step takes {} (+{:.1f} %)\n",
-                     humane(checkpoint.write - checkpoint.stall), humane(*checkpoint.step_while_writing), 100 * slower);
 }
 
 std::string run_lines(const RunOutlook& o, Seconds step) {
@@ -46,17 +37,14 @@ std::string run_lines(const RunOutlook& o, Seconds step) {
         "Device-hours", humane_count(o.run->device_hours), o.run->work_factor != 1 ? "Work" : "",
         o.run->work_factor != 1 ? fmt::format("× {} by the batch", significant(o.run->work_factor)) : std::string());
   }
-  out += pair_line("Goodput", fmt::format("{} ({})", percent(goodput.mean), from_to(goodput.p05, goodput.p95)),
-                   "Interrupted",
-                   goodput.between_interruptions ? fmt::format("every {}", humane(*goodput.between_interruptions))
-                                                 : std::string("never"));
+  out += pair_line("Goodput", goodput_words(goodput), "Interrupted", interruption_words(goodput));
   out += fmt::format("  Checkpoint    {}\n", checkpoint_words(o));
-  out += writing_words(o.checkpoint, step);
+  if (const std::string draining = draining_words(o.checkpoint, step); !draining.empty())
+    out += fmt::format("                while it drains, {}\n", draining);
   if (const std::string lost = lost_words(goodput); !lost.empty())
     out += wrapped(lost, "  Lost to       ", "                ");
   const std::string energy = o.run ? humane(o.run->energy) : std::string();
-  const std::string carbon =
-      o.carbon.run_kg ? humane_mass(*o.carbon.run_kg) : fmt::format("{} g per step", significant(o.carbon.per_step_g));
+  const std::string carbon = carbon_words(o.carbon);
   out += o.run ? pair_line("Energy", energy, "Carbon", carbon) : pair_line("Carbon", carbon, "", "");
   return out;
 }
@@ -72,13 +60,12 @@ std::string phase_lines(const RunOutlook& o) {
 
 std::string input_lines(const InputOutlook& input) {
   if (!input.samples_per_s) return {};
-  std::string out = heading("Input", input.bound == "none" ? "keeps up" : "TRAINING WAITS for " + input.bound);
+  std::string out = heading("Input", input_verdict(input));
   out += pair_line("Pipeline", fmt::format("{} samples/s ({})", humane_count(*input.samples_per_s), input.slowest),
                    "Training", fmt::format("{} samples/s", humane_count(input.training_samples_per_s)));
-  if (!input.decode_stated && input.decode_budget)
-    out += fmt::format("  Decoding is not stated; it may take {} of a core per sample\n", humane(*input.decode_budget));
-  for (const InputLimitOutlook& limit : input.limits)
-    if (limit.stage == input.bound) out += wrapped(limit.words, "  Limit         ", "                ");
+  if (const std::string decode = decode_words(input); !decode.empty()) out += fmt::format("  {}\n", decode);
+  if (const std::string limit = input_limit_words(input); !limit.empty())
+    out += wrapped(limit, "  Limit         ", "                ");
   for (const std::string& advice : input.advice) out += wrapped(advice, "  - ", "    ");
   return out;
 }
@@ -107,6 +94,47 @@ std::string checkpoint_words(const RunOutlook& outlook) {
     return fmt::format("none on the way: every {} is longer than the run", humane(*checkpoint.interval));
   return fmt::format("{} every {}, training stalls for {}", decimal_text(checkpoint.size), humane(*checkpoint.interval),
                      humane(checkpoint.stall));
+}
+
+std::string draining_words(const CheckpointOutlook& checkpoint, Seconds step) {
+  if (!checkpoint.interval || !checkpoint.step_while_writing) return {};
+  const double slower = *checkpoint.step_while_writing / step - 1;
+  return fmt::format("for {}, a step takes {} (+{:.1f} %)", humane(checkpoint.write - checkpoint.stall),
+                     humane(*checkpoint.step_while_writing), 100 * slower);
+}
+
+std::string goodput_words(const GoodputOutlook& goodput) {
+  return fmt::format("{} ({})", percent(goodput.mean), from_to(goodput.p05, goodput.p95));
+}
+
+std::string interruption_words(const GoodputOutlook& goodput) {
+  return goodput.between_interruptions ? fmt::format("every {}", humane(*goodput.between_interruptions)) : "never";
+}
+
+std::vector<std::pair<std::string, double>> losses(const GoodputOutlook& goodput) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [cause, share] : goodput.lost_to)
+    if (share >= kWorthAWord) out.emplace_back(key_in_words(cause), share);
+  return out;
+}
+
+std::string carbon_words(const CarbonOutlook& carbon) {
+  return carbon.run_kg ? humane_mass(*carbon.run_kg) : fmt::format("{} g per step", significant(carbon.per_step_g));
+}
+
+std::string input_verdict(const InputOutlook& input) {
+  return input.bound == "none" ? "keeps up" : "TRAINING WAITS for " + input.bound;
+}
+
+std::string decode_words(const InputOutlook& input) {
+  if (input.decode_stated || !input.decode_budget) return {};
+  return fmt::format("Decoding is not stated; it may take {} of a core per sample", humane(*input.decode_budget));
+}
+
+std::string input_limit_words(const InputOutlook& input) {
+  for (const InputLimitOutlook& limit : input.limits)
+    if (limit.stage == input.bound) return limit.words;
+  return {};
 }
 
 std::string outlook_text(const Prediction& p) {

@@ -64,6 +64,7 @@ QString sheet_of(const ThemeColors& c) {
     QWidget#tile { border: 1px solid %2; border-radius: 6px; }
     QLabel#caption { color: %3; font-size: 8.5pt; }
     QLabel#muted { color: %3; }
+    QLabel#warning { color: %5; font-weight: 600; }
     QLabel#section { font-weight: 600; color: %4; }
     QLabel#fault { color: %5; font-size: 8.5pt; }
     QLabel#title { font-size: 12.5pt; font-weight: 600; }

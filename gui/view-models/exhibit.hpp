@@ -42,9 +42,11 @@ struct ChartData {
   std::optional<double> y_from, y_to, right_to;
 };
 
-/// A chart and its twin, the table that says the same.
+/// A chart and its twin, the table that says the same; or a table alone.
 struct Exhibit {
-  QString title, remark;
+  QString title;
+  QString warning;  ///< said before everything else, in the colour of what is wrong; empty: nothing is
+  QString remark;
   ChartData chart;
   Figures2D table;
 };

@@ -7,6 +7,7 @@
 
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/run_exhibits.hpp"
 #include "report/run_outlook.hpp"
 
 namespace stepcast {
@@ -164,6 +165,10 @@ Exhibit step_exhibit(const Prediction& p) {
   Exhibit out;
   out.title = tr("Where the step goes");
   out.remark = tr("Mean over the devices. They compute %1 of the time.").arg(shown_percent(p.gpu_utilization));
+  out.warning = input_warning(p);
+  const auto storage = p.communication.by_dimension.find("storage");
+  const Seconds reading = storage == p.communication.by_dimension.end() ? Seconds(0) : storage->second.exposed;
+  const bool waits_for_input = !out.warning.isEmpty() && reading > Seconds(0);
   out.chart.kind = ChartData::Kind::horizontal_bars;
   out.chart.x_title = tr("share of the step, %");
   out.chart.legend = false;
@@ -183,6 +188,10 @@ Exhibit step_exhibit(const Prediction& p) {
     out.chart.series.push_back({.name = tr(part.name), .hue = part.hue, .values = values, .points = {}, .tips = tips});
     out.table.rows.push_back({text_cell(tr(part.name)), figure_cell(part.time), share_cell(share),
                               text_cell(tr(part.meaning), Tone::muted)});
+    if (part.hue == Hue::orange && waits_for_input)
+      out.table.rows.push_back({text_cell(tr("of it reading input"), Tone::bad), figure_cell(reading, Tone::bad),
+                                share_cell(reading / p.step_time, Tone::bad),
+                                text_cell(tr("Waiting for samples, not for other devices"), Tone::muted)});
   }
   out.table.rows.push_back({text_cell(tr("Whole step"), Tone::strong), figure_cell(p.step_time, Tone::strong),
                             share_cell(1), text_cell(QString())});

@@ -53,10 +53,11 @@ constexpr std::size_t kMostRows = 20;
 /// Pixels that a chart, or the table beside it, can make use of.
 int height_for(const Exhibit& exhibit, int row_height) {
   const ChartData& chart = exhibit.chart;
-  if (chart.kind != ChartData::Kind::horizontal_bars) return 470;
-  const int bars = 96 + 38 * static_cast<int>(std::max<qsizetype>(4, chart.categories.size()));
   // The heading is a row, too, and so is the scroll bar.
-  return std::max(bars, row_height * static_cast<int>(std::min(kMostRows, exhibit.table.rows.size()) + 2));
+  const int rows = row_height * static_cast<int>(std::min(kMostRows, exhibit.table.rows.size()) + 2);
+  if (chart.series.empty()) return rows;
+  if (chart.kind != ChartData::Kind::horizontal_bars) return 470;
+  return std::max(96 + 38 * static_cast<int>(std::max<qsizetype>(4, chart.categories.size())), rows);
 }
 
 }  // namespace
@@ -64,17 +65,21 @@ int height_for(const Exhibit& exhibit, int row_height) {
 ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
   title_ = new QLabel(this);
   title_->setObjectName(QStringLiteral("exhibit"));
+  warning_ = new QLabel(this);
+  warning_->setObjectName(QStringLiteral("warning"));
   remark_ = new QLabel(this);
   remark_->setObjectName(QStringLiteral("muted"));
-  remark_->setWordWrap(true);
-  remark_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  for (QLabel* words : {warning_, remark_}) {
+    words->setWordWrap(true);
+    words->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  }
   split_ = new QSplitter(Qt::Horizontal, this);
   split_->setChildrenCollapsible(false);
-  auto* drawing = new QWidget(split_);
-  legend_ = new ChartLegend(drawing);
-  chart_ = new ChartPane(drawing);
+  drawing_ = new QWidget(split_);
+  legend_ = new ChartLegend(drawing_);
+  chart_ = new ChartPane(drawing_);
   chart_->setMinimumSize(260, 150);
-  auto* column = new QVBoxLayout(drawing);
+  auto* column = new QVBoxLayout(drawing_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(legend_);
@@ -94,26 +99,35 @@ ExhibitView::ExhibitView(QWidget* parent) : QWidget(parent) {
   layout->setContentsMargins(12, 8, 12, 8);
   layout->setSpacing(4);
   layout->addWidget(title_);
+  layout->addWidget(warning_);
   layout->addWidget(remark_);
   layout->addWidget(split_, 1);
   // Where there is nothing to show, title and reason stay together at the top.
   layout->addStretch(0);
 }
 
+void ExhibitView::say(const QString& warning, const QString& remark) {
+  warning_->setText(warning);
+  warning_->setVisible(!warning.isEmpty());
+  remark_->setText(remark);
+  remark_->setVisible(!remark.isEmpty());
+}
+
 void ExhibitView::show_exhibit(Exhibit exhibit) {
-  if (exhibit.chart.series.empty()) return show_reason(exhibit.title, exhibit.remark);
+  if (exhibit.chart.series.empty() && exhibit.table.rows.empty()) return show_reason(exhibit.title, exhibit.remark);
   exhibit_ = std::move(exhibit);
   title_->setText(exhibit_.title);
-  remark_->setText(exhibit_.remark);
-  remark_->setVisible(!exhibit_.remark.isEmpty());
+  say(exhibit_.warning, exhibit_.remark);
   split_->show();
+  drawing_->setVisible(has_chart());
   legend_->show_names_of(exhibit_.chart);
   view_->setAccessibleName(exhibit_.title);
   chart_->setAccessibleName(tr("Chart: %1").arg(exhibit_.title));
   chart_->setAccessibleDescription(tr("The table beside it has the same figures"));
   table_->set(exhibit_.table);
-  split_->setMinimumHeight(least_height_for(exhibit_.chart));
-  split_->setMaximumHeight(height_for(exhibit_, view_->verticalHeader()->defaultSectionSize()));
+  const int wanted = wanted_height();
+  split_->setMinimumHeight(has_chart() ? least_height_for(exhibit_.chart) : wanted);
+  split_->setMaximumHeight(wanted);
   // The chart is laid out once, in the room that is left.
   make_room_for_table();
   repaint_chart();
@@ -121,28 +135,29 @@ void ExhibitView::show_exhibit(Exhibit exhibit) {
 
 void ExhibitView::set_remark(const QString& remark) {
   exhibit_.remark = remark;
-  remark_->setText(remark);
-  remark_->setVisible(!remark.isEmpty());
+  say(exhibit_.warning, remark);
 }
 
 void ExhibitView::show_reason(const QString& title, const QString& why) {
   exhibit_ = {};
   exhibit_.title = title;
   title_->setText(title);
-  remark_->setText(why);
+  say({}, why);
   remark_->show();
   split_->hide();
   if (!table_->figures().rows.empty()) table_->set({});
 }
 
 int ExhibitView::wanted_height() const {
-  return exhibit_.chart.series.empty() ? 1 : height_for(exhibit_, view_->verticalHeader()->defaultSectionSize());
+  const bool nothing = !has_chart() && exhibit_.table.rows.empty();
+  return nothing ? 1 : height_for(exhibit_, view_->verticalHeader()->defaultSectionSize());
 }
 
 /// A table that would be cut gets more than its usual share, up to a limit; the user's own choice stands.
 void ExhibitView::make_room_for_table() {
-  if (exhibit_.chart.series.empty() || split_->width() <= 0) return;
   const int width = split_->width();
+  if (width <= 0 || exhibit_.table.headings.isEmpty()) return;
+  if (!has_chart()) return view_->place_columns(width);
   const auto give = [&](int table) {
     split_->setSizes({width - table, table});
     view_->place_columns(table);
@@ -179,7 +194,7 @@ std::vector<std::size_t> ExhibitView::selected_rows() const {
 }
 
 void ExhibitView::repaint_chart() {
-  if (exhibit_.chart.series.empty()) return;
+  if (!has_chart()) return;
   QChart* before = chart_->chart();
   chart_->setChart(new_chart(exhibit_.chart, [this](int series, int index) {
     if (!chart_->is_dragging()) Q_EMIT clicked(series, index);

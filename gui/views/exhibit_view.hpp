@@ -15,19 +15,19 @@ class ChartPane;
 class FigureTable;
 class FigureView;
 
-/// A heading, a chart and the table that says the same beside it.
+/// A heading, what is wrong, a chart and the table that says the same beside it, or either alone.
 class ExhibitView : public QWidget {
   Q_OBJECT
  public:
   explicit ExhibitView(QWidget* parent = nullptr);
-  /// One without a series has nothing to show: its remark says why.
+  /// One without a series or a row has nothing to show: its remark says why.
   void show_exhibit(Exhibit exhibit);
   [[nodiscard]] const Exhibit& exhibit() const { return exhibit_; }
   /// Other words above the chart, which stays as it is.
   void set_remark(const QString& remark);
   /// Nothing to show yet, and why.
   void show_reason(const QString& title, const QString& why);
-  /// Pixels that the chart can make use of; 1 when there is none.
+  /// Pixels that chart and table can make use of; 1 when there are none.
   [[nodiscard]] int wanted_height() const;
   /// Whether a part of the chart can be marked by dragging.
   void set_markable(bool markable);
@@ -52,12 +52,15 @@ class ExhibitView : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  [[nodiscard]] bool has_chart() const { return !exhibit_.chart.series.empty(); }
+  void say(const QString& warning, const QString& remark);
   void make_room_for_table();
 
   Exhibit exhibit_;
   std::optional<double> share_;
-  QLabel *title_, *remark_;
+  QLabel *title_, *warning_, *remark_;
   QSplitter* split_;
+  QWidget* drawing_;  ///< the chart and its legend
   ChartLegend* legend_;
   ChartPane* chart_;
   FigureTable* table_;

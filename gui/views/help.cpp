@@ -17,17 +17,12 @@ QString page_of(const QString& tab) {
   struct Page {
     const char *tab, *file;
   };
-  static constexpr Page pages[] = {{"memory", "models/memory.md"},
-                                   {"communication", "models/collectives.md"},
-                                   {"power", "models/power.md"},
-                                   {"cost", "models/cost.md"},
-                                   {"fabric", "models/fabric.md"},
-                                   {"servers", "formats/catalogue.md"},
-                                   {"plan", "guide/plan.md"},
-                                   {"sweep", "guide/sweep.md"},
-                                   {"compare", "guide/compare.md"},
-                                   {"sensitivity", "guide/explain.md"},
-                                   {"calibrate", "guide/calibration.md"}};
+  static constexpr Page pages[] = {{"memory", "models/memory.md"},      {"communication", "models/collectives.md"},
+                                   {"power", "models/power.md"},        {"cost", "models/cost.md"},
+                                   {"run", "models/reliability.md"},    {"fabric", "models/fabric.md"},
+                                   {"servers", "formats/catalogue.md"}, {"plan", "guide/plan.md"},
+                                   {"sweep", "guide/sweep.md"},         {"compare", "guide/compare.md"},
+                                   {"sensitivity", "guide/explain.md"}, {"calibrate", "guide/calibration.md"}};
   for (const Page& page : pages)
     if (tab == QLatin1String(page.tab)) return QLatin1String(page.file);
   return QStringLiteral("guide/gui.md");

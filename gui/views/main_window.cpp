@@ -14,6 +14,7 @@
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/run_exhibits.hpp"
 #include "gui/view-models/studies.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/timeline_model.hpp"
@@ -191,6 +192,7 @@ void MainWindow::add_tabs() {
       },
       true);
   add_exhibits(QStringLiteral("cost"), tr("Cost"),
+  add_exhibits(QStringLiteral("run"), tr("Run"), [this] { return run_exhibits(*forecast_.shown()); });
                [this] { return Exhibits{cost_exhibit(configuration_, *forecast_.shown())}; });
   add_exhibits(QStringLiteral("sensitivity"), tr("Sensitivity"), [this] {
     const Json& answer = explanation_->answer();

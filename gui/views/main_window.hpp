@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "fields/json_text.hpp"
+
 class QLabel;
 class QPushButton;
 

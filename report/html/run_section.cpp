@@ -39,10 +39,7 @@ HtmlTable totals_table(const RunOutlook& o) {
                         ""});
   table.rows.push_back({"goodput", percent(o.goodput.mean),
                         percent(o.goodput.p05) + " to " + percent(o.goodput.p95) + " in 90 % of runs"});
-  table.rows.push_back(
-      {"interrupted",
-       o.goodput.between_interruptions ? "every " + humane(*o.goodput.between_interruptions) : std::string("never"),
-       ""});
+  table.rows.push_back({"interrupted", interruption_words(o.goodput), ""});
   table.rows.push_back({"checkpoint", checkpoint_words(o), ""});
   return table;
 }

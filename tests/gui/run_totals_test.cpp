@@ -1,10 +1,14 @@
 // What the window says of a whole run, with phases and interruptions, is what the prediction says.
+#include <algorithm>
+
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/prediction_exhibits.hpp"
 #include "gui/view-models/qt_text.hpp"
+#include "gui/view-models/run_exhibits.hpp"
 #include "gui/view-models/studies.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "gui/view-models/trace_exhibits.hpp"
+#include "report/outlook_text.hpp"
 #include "report/run_outlook.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
@@ -70,6 +74,99 @@ TEST_P(RunTotalsTest, TheHeadlineCountsTheStepsOfThePhases) {
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, RunTotalsTest,
                          ::testing::Values("llama3-405b-run.json", "llama3-405b-h100-16384.json"));
+// Drawn only where there is a timeline; the figures are there in any case.
+TEST_P(RunTotalsTest, PowerHasItsFiguresWithoutATimeline) {
+  const Exhibit power = power_exhibit(configuration_, prediction(), nullptr, "no one timeline");
+  EXPECT_TRUE(power.chart.series.empty());
+  EXPECT_TRUE(power.remark.endsWith("no one timeline")) << plain(power.remark);
+  ASSERT_TRUE(figure(power, "Mean power") && figure(power, "Energy of the training"));
+  EXPECT_EQ(figure(power, "Mean power")->number, prediction().average_power.value());
+}
+
+TEST_P(RunTotalsTest, TheRunIsThatOfTheReport) {
+  const std::vector<Exhibit> exhibits = run_exhibits(prediction());
+  ASSERT_FALSE(exhibits.empty());
+  const std::string report = text_report(prediction());
+  for (const char* row : {"Time", "Energy", "Carbon", "Goodput", "Interrupted", "Checkpoint"}) {
+    const auto cell = figure(exhibits[0], row);
+    ASSERT_TRUE(cell) << row;
+    EXPECT_NE(report.find(plain(cell->text)), std::string::npos) << row << ": " << plain(cell->text);
+  }
+  const GoodputOutlook& goodput = prediction().outlook->goodput;
+  for (const auto& [cause, share] : losses(goodput))
+    EXPECT_EQ(figure(exhibits[0], "Lost to " + qt(cause))->number, share) << cause;
+  EXPECT_EQ(exhibits[0].chart.series.size(), losses(goodput).size() + 1);
+  EXPECT_TRUE(input_warning(prediction()).isEmpty());
+}
+
+TEST_P(RunTotalsTest, PhasesAreThoseOfTheRun) {
+  const std::vector<PhaseOutlook>& phases = prediction().outlook->phases;
+  const std::vector<Exhibit> exhibits = run_exhibits(prediction());
+  const auto shown_phases =
+      std::find_if(exhibits.begin(), exhibits.end(), [](const Exhibit& exhibit) { return exhibit.title == "Phases"; });
+  ASSERT_EQ(shown_phases != exhibits.end(), phases.size() > 1);
+  if (phases.size() < 2) return;
+  ASSERT_EQ(shown_phases->table.rows.size(), phases.size());
+  for (std::size_t i = 0; i < phases.size(); ++i)
+    EXPECT_EQ(shown_phases->table.rows[i][1].number, phases[i].time.value()) << phases[i].name;
+}
+
 
 }  // namespace
 }  // namespace stepcast::run_totals_test
+class OutlookTest : public ::testing::Test {
+ protected:
+  void open(const char* scenario) {
+    configuration_.open(std::filesystem::path(STEPCAST_SOURCE_DIR "/scenarios") / scenario);
+    ASSERT_NE(configuration_.closed_form(), nullptr);
+  }
+  [[nodiscard]] const Prediction& prediction() const { return *configuration_.closed_form(); }
+
+  Catalog catalog_ = Catalog::standard({});
+  ConfigurationModel configuration_{catalog_};
+};
+
+// What looks like communication is training that waits for its samples.
+TEST_F(OutlookTest, TrainingThatWaitsForItsInputIsWarnedOf) {
+  open("resnet50-v100-8nodes.json");
+  EXPECT_TRUE(step_exhibit(prediction()).warning.isEmpty());
+  configuration_.set_value("/workload/input", {{"decode_ms", 60}});
+  ASSERT_TRUE(configuration_.is_valid());
+  const InputOutlook& input = prediction().outlook->input;
+  ASSERT_EQ(input.bound, "decode");
+  const Exhibit step = step_exhibit(prediction());
+  EXPECT_TRUE(step.warning.startsWith("Training waits for decode.")) << plain(step.warning);
+  ASSERT_FALSE(input.advice.empty());
+  EXPECT_TRUE(step.warning.contains(qt(input.advice.front()))) << plain(step.warning);
+  const auto reading = std::find_if(step.table.rows.begin(), step.table.rows.end(),
+                                    [](const auto& row) { return row[0].text == "of it reading input"; });
+  ASSERT_NE(reading, step.table.rows.end());
+  EXPECT_EQ((*reading)[1].number, prediction().communication.by_dimension.at("storage").exposed.value());
+  const std::vector<Exhibit> run = run_exhibits(prediction());
+  ASSERT_EQ(run.size(), 2U);
+  EXPECT_EQ(run[1].title, "Input");
+  EXPECT_EQ(run[1].warning, step.warning);
+  EXPECT_EQ(run[1].table.rows.size(), input.limits.size() + 1) << "every stage, and training";
+}
+
+TEST_F(OutlookTest, UpdatesHaveTheFiguresOfTheReport) {
+  for (const char* scenario : {"systems/federated.json", "systems/tensorflow-ps-async.json",
+                               "systems/rl-actors-learners.json", "systems/gossip-ring.json"}) {
+    open(scenario);
+    ASSERT_TRUE(prediction().updates) << scenario;
+    const UpdateOutcome& updates = *prediction().updates;
+    const Exhibit shown = run_exhibits(prediction()).back();
+    EXPECT_EQ(shown.title, "Updates: " + qt(updates.mode));
+    const auto figures = update_figures(updates);
+    ASSERT_GE(shown.table.rows.size(), figures.size()) << scenario;
+    const std::string report = text_report(prediction());
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      EXPECT_EQ(plain(shown.table.rows[i][1].text), figures[i].second) << figures[i].first;
+      EXPECT_NE(report.find(figures[i].second), std::string::npos) << figures[i].first;
+    }
+    EXPECT_EQ(shown.chart.series.empty(), !updates.staleness) << scenario;
+    if (updates.staleness)
+      EXPECT_EQ(shown.chart.series[0].values.size(), staleness_classes(*updates.staleness).size()) << scenario;
+  }
+}
+
