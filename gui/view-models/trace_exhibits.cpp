@@ -66,13 +66,8 @@ void add_run_rows(Figures2D& table, const RunOutlook& outlook) {
   if (carbon.run_kg) add_row(table, tr("Carbon of the training"), carbon_cell(*carbon.run_kg), basis);
 }
 
-}  // namespace
-
-Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction& p, const TimelineData& timeline) {
-  Exhibit out;
-  out.title = tr("Power over the step");
-  const Scenario& scenario = *configuration.scenario();
-  const PowerModel power = power_model(scenario);
+/// The cluster's power in each window of the step, and its mean.
+void draw_power(Exhibit& out, const PowerModel& power, const Prediction& p, const TimelineData& timeline) {
   const std::vector<double> device = mean_device_power(timeline);
   const double step_s = static_cast<double>(timeline.end) / 1e9;
   // Network and helpers draw the same at all times: what the mean has beside the servers.
@@ -97,7 +92,19 @@ Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction&
     mean.tips << tr("mean %1").arg(shown(p.average_power));
   }
   out.chart.series = {std::move(line), std::move(mean)};
-  out.remark = tr("%1 windows over one step; the whole cluster at the meter, cooling included.").arg(kWindows);
+}
+
+}  // namespace
+
+Exhibit power_exhibit(const ConfigurationModel& configuration, const Prediction& p, const TimelineData* timeline,
+                      const QString& why_not) {
+  Exhibit out;
+  out.title = timeline ? tr("Power over the step") : tr("Power");
+  const PowerModel power = power_model(*configuration.scenario());
+  out.remark = timeline
+                   ? tr("%1 windows over one step; the whole cluster at the meter, cooling included.").arg(kWindows)
+                   : tr("The whole cluster at the meter, cooling included. Not drawn over the step: %1").arg(why_not);
+  if (timeline) draw_power(out, power, p, *timeline);
   out.table.headings = {tr("Figure"), tr("Value")};
   add_row(out.table, tr("Mean power"), figure_cell(p.average_power));
   add_row(out.table, tr("Peak power"), figure_cell(p.peak_power));

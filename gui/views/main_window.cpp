@@ -185,15 +185,14 @@ void MainWindow::add_tabs() {
       true);
   add_exhibits(
       QStringLiteral("power"), tr("Power"),
-      [this, from_timeline] {
-        return Exhibits{from_timeline(tr("Power over the step"), [this](const TimelineData& timeline) {
-          return power_exhibit(configuration_, *forecast_.shown(), timeline);
-        })};
+      [this] {
+        return Exhibits{
+            power_exhibit(configuration_, *forecast_.shown(), timeline_->data().get(), timeline_->reason())};
       },
       true);
   add_exhibits(QStringLiteral("cost"), tr("Cost"),
-  add_exhibits(QStringLiteral("run"), tr("Run"), [this] { return run_exhibits(*forecast_.shown()); });
                [this] { return Exhibits{cost_exhibit(configuration_, *forecast_.shown())}; });
+  add_exhibits(QStringLiteral("run"), tr("Run"), [this] { return run_exhibits(*forecast_.shown()); });
   add_exhibits(QStringLiteral("sensitivity"), tr("Sensitivity"), [this] {
     const Json& answer = explanation_->answer();
     return Exhibits{hardware_effects(answer, explanation_->status()), setting_effects(answer, explanation_->status())};

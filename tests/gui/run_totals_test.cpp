@@ -10,6 +10,8 @@
 #include "gui/view-models/trace_exhibits.hpp"
 #include "report/outlook_text.hpp"
 #include "report/run_outlook.hpp"
+#include "report/text.hpp"
+#include "report/updates_text.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace stepcast::run_totals_test {
@@ -49,7 +51,7 @@ TEST_P(RunTotalsTest, EnergyAndCarbonOfTheTrainingAreTheRuns) {
   TimelineData timeline;
   timeline.end = 1'000'000'000;
   const RunOutlook& outlook = *prediction().outlook;
-  const Exhibit power = power_exhibit(configuration_, prediction(), timeline);
+  const Exhibit power = power_exhibit(configuration_, prediction(), &timeline);
   const auto energy = figure(power, "Energy of the training"), carbon = figure(power, "Carbon of the training"),
              grid = figure(power, "Grid carbon");
   ASSERT_TRUE(energy && carbon && grid);
@@ -72,8 +74,6 @@ TEST_P(RunTotalsTest, TheHeadlineCountsTheStepsOfThePhases) {
   FAIL() << "no time to train";
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, RunTotalsTest,
-                         ::testing::Values("llama3-405b-run.json", "llama3-405b-h100-16384.json"));
 // Drawn only where there is a timeline; the figures are there in any case.
 TEST_P(RunTotalsTest, PowerHasItsFiguresWithoutATimeline) {
   const Exhibit power = power_exhibit(configuration_, prediction(), nullptr, "no one timeline");
@@ -111,9 +111,9 @@ TEST_P(RunTotalsTest, PhasesAreThoseOfTheRun) {
     EXPECT_EQ(shown_phases->table.rows[i][1].number, phases[i].time.value()) << phases[i].name;
 }
 
+INSTANTIATE_TEST_SUITE_P(Scenarios, RunTotalsTest,
+                         ::testing::Values("llama3-405b-run.json", "llama3-405b-h100-16384.json"));
 
-}  // namespace
-}  // namespace stepcast::run_totals_test
 class OutlookTest : public ::testing::Test {
  protected:
   void open(const char* scenario) {
@@ -170,3 +170,5 @@ TEST_F(OutlookTest, UpdatesHaveTheFiguresOfTheReport) {
   }
 }
 
+}  // namespace
+}  // namespace stepcast::run_totals_test

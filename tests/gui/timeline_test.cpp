@@ -1,7 +1,9 @@
 // The timeline's data and its painter: what is drawn is what the trace says, fast enough to pan.
+#include <QChartView>
 #include <QElapsedTimer>
 #include <QImage>
 #include <QPainter>
+#include <QTableView>
 #include <QTest>
 #include <QThread>
 #include <atomic>
@@ -102,6 +104,19 @@ TEST_F(WindowTest, ThePowerThatIsDrawnHasTheMeanThatIsSaid) {
   const double drawn = sum / static_cast<double>(exhibit.chart.series[0].points.size());
   const double said = exhibit.chart.series[1].points.front().y();
   EXPECT_NEAR(drawn, said, 0.01 * said);
+}
+
+TEST_F(WindowTest, PowerHasATableWhereNothingCanBeDrawn) {
+  open("systems/tensorflow-ps-async.json");
+  window_->tabs().open("power");
+  ASSERT_TRUE(settle());
+  const auto* view = window_->tabs().currentWidget()->findChild<ExhibitView*>();
+  EXPECT_TRUE(view->exhibit().chart.series.empty());
+  EXPECT_TRUE(view->exhibit().remark.contains("no one timeline")) << plain(view->exhibit().remark);
+  const auto* table = view->findChild<QTableView*>();
+  ASSERT_TRUE(table->isVisible());
+  EXPECT_GT(table->model()->rowCount(), 5);
+  EXPECT_FALSE(view->findChild<QChartView*>()->isVisible());
 }
 
 TEST_F(WindowTest, ATimelineStaysZoomedWhileItIsTheSame) {
