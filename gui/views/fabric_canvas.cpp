@@ -17,10 +17,15 @@ namespace stepcast {
 
 namespace {
 constexpr double kMargin = 16, kBoxHeight = 26, kLegendHeight = 26;
+
+QFont small_letters(QFont font) {
+  font.setPointSizeF(8);
+  return font;
 }
+}  // namespace
 
 FabricCanvas::FabricCanvas(QWidget* parent) : QWidget(parent) {
-  setMinimumSize(360, 220);
+  setMinimumSize(240, 220);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Drawing of the network"));
   setAccessibleDescription(tr("Arrow keys select servers and switches; the table beside it has their figures"));
@@ -60,9 +65,7 @@ void FabricCanvas::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), colors.surface);
   if (drawing_ == nullptr || drawing_->boxes.empty()) return;
   painter.setRenderHint(QPainter::Antialiasing);
-  QFont font = painter.font();
-  font.setPointSizeF(8);
-  painter.setFont(font);
+  painter.setFont(small_letters(font()));
   const bool dark = current_theme() == Theme::dark;
   for (std::size_t i = 0; i < drawing_->boxes.size(); ++i) {
     const FabricBox& box = drawing_->boxes[i];
@@ -88,7 +91,7 @@ void FabricCanvas::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(area, 3, 3);
   }
   painter.setPen(colors.text);
-  for (std::size_t i = 0; i < drawing_->boxes.size(); ++i) draw_name(painter, i);
+  for (const Name& name : names()) painter.drawText(name.place, Qt::AlignCenter, name.words);
   // What the colours mean.
   const double y = height() - kLegendHeight + 4, wide = 180;
   painter.setPen(colors.muted);
@@ -98,17 +101,47 @@ void FabricCanvas::paintEvent(QPaintEvent*) {
   painter.drawText(QRectF(kMargin + 130 + wide + 6, y, 60, 14), Qt::AlignVCenter, shown_percent(1));
 }
 
-/// Where boxes are too narrow for their numbers, every so many-th has its own.
-void FabricCanvas::draw_name(QPainter& painter, std::size_t index) const {
-  const FabricBox& box = drawing_->boxes[index];
-  const QRectF area = box_rect(index);
-  const auto width = [&](const QString& words) { return painter.fontMetrics().horizontalAdvance(words); };
-  QString name = box.row == 0 && box.count == 1 ? QString::number(box.first) : box.name;
-  if (width(name) + 6 > area.width()) name = QString::number(box.first);
-  const int widest = width(QString::number(drawing_->boxes.back().first)) + 6;
-  const int every = std::max(1, static_cast<int>(std::ceil(widest / std::max(1.0, area.width()))));
-  if (width(name) + 2 > area.width() && box.first % every != 0) return;
-  painter.drawText(area.adjusted(-widest, 0, widest, 0), Qt::AlignCenter, name);
+std::vector<FabricCanvas::Name> FabricCanvas::names() const {
+  std::vector<Name> out;
+  if (drawing_ == nullptr) return out;
+  const std::vector<FabricBox>& boxes = drawing_->boxes;
+  const QFontMetrics letters(small_letters(font()));
+  for (std::size_t first = 0; first < boxes.size();) {
+    std::size_t end = first;
+    while (end < boxes.size() && boxes[end].row == boxes[first].row) ++end;
+    add_names(out, first, end, letters);
+    first = end;
+  }
+  return out;
+}
+
+/// Of one row: names where all of them have room, else numbers of its first servers.
+void FabricCanvas::add_names(std::vector<Name>& out, std::size_t first, std::size_t end,
+                             const QFontMetrics& letters) const {
+  constexpr int kBeside = 6;  // pixels that a name keeps free
+  const auto name_of_box = [&](std::size_t i) {
+    const FabricBox& box = drawing_->boxes[i];
+    return box.row == 0 && box.count == 1 ? QString::number(box.first) : box.name;
+  };
+  const auto widest = [&](const auto& name) {
+    int most = 0;
+    for (std::size_t i = first; i < end; ++i) most = std::max(most, letters.horizontalAdvance(name(i)));
+    return most + kBeside;
+  };
+  const auto number = [&](std::size_t i) { return QString::number(drawing_->boxes[i].first); };
+  bool room = true;
+  for (std::size_t i = first; i < end; ++i)
+    room = room && letters.horizontalAdvance(name_of_box(i)) + kBeside <= box_rect(i).width();
+  const double pitch =
+      end - first > 1 ? box_rect(first + 1).center().x() - box_rect(first).center().x() : static_cast<double>(width());
+  const int wanted = room ? 0 : widest(number);
+  const auto every = static_cast<std::size_t>(std::max(1.0, std::ceil(wanted / std::max(1.0, pitch))));
+  for (std::size_t i = first; i < end; i += every) {
+    const QRectF area = box_rect(i);
+    const double half = std::max<double>(area.width(), wanted) / 2;
+    out.push_back(
+        {QRectF(area.center().x() - half, area.top(), 2 * half, area.height()), room ? name_of_box(i) : number(i)});
+  }
 }
 
 int FabricCanvas::box_at(const QPointF& point) const {
@@ -122,6 +155,18 @@ void FabricCanvas::mousePressEvent(QMouseEvent* event) {
   if (const int box = box_at(event->position()); box >= 0) Q_EMIT selected(box);
 }
 
+/// Above the top, and below a server, there is nothing: the box itself.
+int FabricCanvas::above(int box) const {
+  const int parent = drawing_->boxes[static_cast<std::size_t>(box)].parent;
+  return parent < 0 ? box : parent;
+}
+
+int FabricCanvas::first_below(int box) const {
+  for (std::size_t i = 0; i < drawing_->boxes.size(); ++i)
+    if (drawing_->boxes[i].parent == box) return static_cast<int>(i);
+  return box;
+}
+
 void FabricCanvas::keyPressEvent(QKeyEvent* event) {
   if (drawing_ == nullptr || drawing_->boxes.empty()) return;
   const int last = static_cast<int>(drawing_->boxes.size()) - 1;
@@ -132,7 +177,9 @@ void FabricCanvas::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Right:
       return Q_EMIT selected(std::min(last, now + 1));
     case Qt::Key_Up:
-      return Q_EMIT selected(std::max(0, drawing_->boxes[static_cast<std::size_t>(now)].parent));
+      return Q_EMIT selected(above(now));
+    case Qt::Key_Down:
+      return Q_EMIT selected(first_below(now));
     default:
       QWidget::keyPressEvent(event);
   }

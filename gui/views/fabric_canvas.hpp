@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QString>
 #include <QWidget>
 #include <vector>
 
@@ -15,6 +16,12 @@ class FabricCanvas : public QWidget {
   /// `utilisation`: of the links up of each box, 0–1; negative where it is not known.
   void show_drawing(const FabricDrawing* drawing, std::vector<double> utilisation);
   void select(int box);
+  /// What is written, and where. Where boxes are too narrow for their numbers, every so many-th of a row has its own.
+  struct Name {
+    QRectF place;
+    QString words;
+  };
+  [[nodiscard]] std::vector<Name> names() const;
 
  Q_SIGNALS:
   void selected(int box);
@@ -28,7 +35,9 @@ class FabricCanvas : public QWidget {
  private:
   [[nodiscard]] QRectF box_rect(std::size_t index) const;
   [[nodiscard]] int box_at(const QPointF& point) const;
-  void draw_name(QPainter& painter, std::size_t index) const;
+  [[nodiscard]] int above(int box) const;
+  [[nodiscard]] int first_below(int box) const;
+  void add_names(std::vector<Name>& out, std::size_t first, std::size_t end, const QFontMetrics& letters) const;
 
   const FabricDrawing* drawing_ = nullptr;
   std::vector<double> utilisation_;

@@ -14,6 +14,7 @@
 #include "gui/views/exhibit_view.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/sweep_tab.hpp"
+#include "gui/views/fabric_canvas.hpp"
 #include "gui/worker/command_process.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/model.hpp"
@@ -251,6 +252,66 @@ TEST_F(WindowTest, EveryServerHasAPlaceInTheNetworkAndAWayUp) {
 
 TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
   configuration().set_value("/cluster/nodes", 32);
+TEST_F(WindowTest, NamesOfALargeNetworkStandApart) {
+  open("llama3-405b-h100-16384.json");
+  const FabricDrawing drawing = fabric_drawing(*configuration().scenario(), nullptr);
+  ASSERT_GT(drawing.rows, 2);
+  FabricCanvas canvas;
+  canvas.show_drawing(&drawing, {});
+  for (const int width : {300, 700, 1800}) {
+    canvas.resize(width, 500);
+    const std::vector<FabricCanvas::Name> names = canvas.names();
+    EXPECT_GE(names.size(), static_cast<std::size_t>(drawing.rows));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(names[i].place.intersects(names[j].place))
+            << width << ": " << plain(names[i].words) << " and " << plain(names[j].words);
+  }
+}
+
+TEST_F(WindowTest, ArrowKeysGoUpAndDownTheNetwork) {
+  const FabricDrawing drawing = fabric_drawing(*configuration().scenario(), nullptr);
+  FabricCanvas canvas;
+  canvas.show_drawing(&drawing, {});
+  int selected = static_cast<int>(drawing.boxes.size()) - 1;
+  QObject::connect(&canvas, &FabricCanvas::selected, &canvas, [&](int box) {
+    selected = box;
+    canvas.select(box);
+  });
+  canvas.select(selected);
+  const int top = selected;
+  QTest::keyClick(&canvas, Qt::Key_Up);
+  EXPECT_EQ(selected, top) << "there is nothing above";
+  for (int row = drawing.rows - 2; row >= 0; --row) {
+    const int from = selected;
+    QTest::keyClick(&canvas, Qt::Key_Down);
+    EXPECT_EQ(drawing.boxes[static_cast<std::size_t>(selected)].row, row);
+    EXPECT_EQ(drawing.boxes[static_cast<std::size_t>(selected)].parent, from);
+  }
+  const int server = selected;
+  QTest::keyClick(&canvas, Qt::Key_Down);
+  EXPECT_EQ(selected, server) << "there is nothing below";
+}
+
+// Larger sizes may be impossible: then it pays up to the largest that is not.
+TEST(ScalingExhibit, SaysWhatTheReportSays) {
+  const auto row = [](int nodes, bool fits) {
+    return Json{{"nodes", nodes},           {"legal", true},           {"tokens_per_s", 100.0 * nodes},
+                {"step_time_s", 1.0},       {"efficiency", 1.0},       {"fits", fits},
+                {"limited_by", "overhead"}, {"limited_by_share", 0.1}, {"samples_per_s", 1.0}};
+  };
+  const Json scaling{
+      {"pays_until_nodes", nullptr},
+      {"verdict", "Adding nodes pays up to 4, the largest possible size asked for"},
+      {"rule", "added nodes pay while each gives at least 50 % of a node's throughput at the smallest size"},
+      {"rows",
+       {row(2, false), row(4, true), {{"nodes", 8}, {"legal", false}, {"faults", {{{"message", "too many"}}}}}}}};
+  const Exhibit exhibit = scaling_exhibit(scaling, {}, ScalingMode::strong, 4);
+  EXPECT_TRUE(exhibit.remark.startsWith("Adding nodes pays up to 4, the largest possible size asked for (added"))
+      << plain(exhibit.remark);
+  EXPECT_EQ(exhibit.chart.series[0].muted, (std::vector<bool>{true, false}));
+}
+
   configuration().set_value("/strategy/recompute", "full");
   const QString command = command_line_text(configuration(), "step");
   EXPECT_TRUE(command.startsWith("stepcast run ")) << plain(command);
