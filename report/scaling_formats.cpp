@@ -115,6 +115,7 @@ Json scaling_json(const Scaling& scaling) {
   return {{"scenario", scaling.scenario_name},
           {"mode", name_of(scaling.mode)},
           {"pays_until_nodes", scaling.pays_until ? Json(*scaling.pays_until) : Json(nullptr)},
+          {"verdict", verdict(scaling)},
           {"rule", rule_text()},
           {"rows", std::move(rows)}};
 }

@@ -190,7 +190,7 @@ Exhibit setting_effects(const Json& explanation, const QString& why_not) {
   out.title = tr("What other settings bring");
   out.remark = why_not;
   if (!explanation.is_object()) return out;
-  out.remark = tr("One change at a time, by the closed form. Negative: slower.");
+  out.remark = tr("One change at a time, by the closed form. Negative: slower. Pale: does not fit memory.");
   out.table.headings = {tr("Change"), tr("Throughput"), tr("Cost of a sample"), tr("Memory")};
   Bars bars(out.chart);
   for (const Json& setting : explanation.at("settings")) {

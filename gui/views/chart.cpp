@@ -73,16 +73,39 @@ QAbstractAxis* new_axis_of_some(const QStringList& names, const QString& title) 
   return axis;
 }
 
+/// Of a logarithmic axis, what lies beyond the data at each end, as a factor.
+constexpr double kBesideData = 1.2;
+/// Names that a logarithmic axis has room for, and those without which nobody can read it.
+constexpr std::size_t kMostMarks = 10, kLeastMarks = 3;
+
+QString mark_name(double value) {
+  const bool long_name = value >= 1e7 || value < 1e-4;
+  // Sums of steps have digits that nobody put there.
+  const double rounded = QString::number(value, 'g', 6).toDouble();
+  return QLocale().toString(rounded, long_name ? 'g' : 'f', QLocale::FloatingPointShortest);
+}
+
+/// The names of a logarithmic axis, which stands beside it unseen. Null where the axis is none.
+QAbstractAxis* new_axis_of_marks(const QAbstractAxis& of, const QString& title) {
+  const auto* logarithmic = qobject_cast<const QLogValueAxis*>(&of);
+  if (logarithmic == nullptr) return nullptr;
+  auto* axis = new QCategoryAxis;
+  axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+  axis->setRange(std::log10(logarithmic->min()), std::log10(logarithmic->max()));
+  for (const double mark : logarithmic_marks(logarithmic->min(), logarithmic->max()))
+    axis->append(mark_name(mark), std::log10(mark));
+  dress(*axis, title);
+  return axis;
+}
+
 /// `nice`: the axis ends at round numbers; else where the data ends.
 QAbstractAxis* new_value_axis(double from, double to, bool logarithmic, const QString& title, bool nice = true) {
   if (logarithmic && from > 0) {
+    // Qt names powers of the base alone: another axis names what is between them (new_axis_of_marks).
     auto* axis = new QLogValueAxis;
     axis->setBase(10);
-    axis->setRange(from / 1.2, to * 1.2);
-    axis->setLabelFormat(QStringLiteral("%g"));
-    axis->setMinorTickCount(-1);
-    axis->setMinorGridLineColor(theme_colors().raised);
-    dress(*axis, title);
+    axis->setRange(from / kBesideData, to * kBesideData);
+    axis->setVisible(false);
     return axis;
   }
   auto* axis = new QValueAxis;
@@ -101,6 +124,18 @@ QAbstractAxis* new_value_axis(double from, double to, bool logarithmic, const QS
   return axis;
 }
 
+/// Of what nobody can have.
+QColor pale(const QColor& color) {
+  constexpr int kLeft = 70;  // per cent of the ground that shines through
+  const QColor ground = theme_colors().surface;
+  const auto mix = [&](int a, int b) { return (a * (100 - kLeft) + b * kLeft) / 100; };
+  return QColor(mix(color.red(), ground.red()), mix(color.green(), ground.green()), mix(color.blue(), ground.blue()));
+}
+
+bool is_muted(const ChartData::Series& series, int index) {
+  return static_cast<std::size_t>(index) < series.muted.size() && series.muted[static_cast<std::size_t>(index)];
+}
+
 void show_tip(const ChartData::Series& series, int index) {
   if (index >= 0 && index < series.tips.size()) QToolTip::showText(QCursor::pos(), series.tips[index]);
 }
@@ -114,8 +149,7 @@ class Drawer {
     chart_->layout()->setContentsMargins(0, 0, 0, 0);
     chart_->setAnimationOptions(QChart::NoAnimation);
     chart_->setLocale(QLocale());
-    // Qt writes no labels on logarithmic axes then; theirs are powers of ten.
-    chart_->setLocalizeNumbers(!data.logarithmic_x && !data.logarithmic_y);
+    chart_->setLocalizeNumbers(true);
     // Qt's own cuts names that do not fit: ChartLegend stands in for it.
     chart_->legend()->hide();
   }
@@ -124,18 +158,6 @@ class Drawer {
     if (data_.kind == ChartData::Kind::lines || data_.kind == ChartData::Kind::scatter) {
       draw_points();
     } else {
-/// Of what nobody can have.
-QColor pale(const QColor& color) {
-  constexpr int kLeft = 70;  // per cent of the ground that shines through
-  const QColor ground = theme_colors().surface;
-  const auto mix = [&](int a, int b) { return (a * (100 - kLeft) + b * kLeft) / 100; };
-  return QColor(mix(color.red(), ground.red()), mix(color.green(), ground.green()), mix(color.blue(), ground.blue()));
-}
-
-bool is_muted(const ChartData::Series& series, int index) {
-  return static_cast<std::size_t>(index) < series.muted.size() && series.muted[static_cast<std::size_t>(index)];
-}
-
       draw_bars();
     }
     return chart_;
@@ -176,6 +198,9 @@ bool is_muted(const ChartData::Series& series, int index) {
     chart_->addSeries(bars);
     QStringList categories = data_.categories;
     if (horizontal) std::reverse(categories.begin(), categories.end());
+    // Names of upright bars take lines rather than more width than their bars have.
+    if (!horizontal && categories.size() <= kMostNames)
+      for (QString& name : categories) name.replace(QLatin1Char(' '), QStringLiteral("<br>"));
     auto* names = new QBarCategoryAxis;
     names->append(categories);
     dress(*names, horizontal ? data_.y_title : data_.x_title);
@@ -201,9 +226,12 @@ bool is_muted(const ChartData::Series& series, int index) {
     for (const double value : values) *set << (std::isnan(value) ? 0 : value);
     set->setColor(color_of(series.hue));
     set->setBorderColor(theme_colors().surface);
+    set->setSelectedColor(pale(color_of(series.hue)));
     const auto place = [count = static_cast<int>(values.size()), horizontal](int at) {
       return horizontal ? count - 1 - at : at;
     };
+    for (int i = 0; i < static_cast<int>(values.size()); ++i)
+      if (is_muted(series, place(i))) set->selectBar(i);
     QObject::connect(set, &QBarSet::hovered, set, [series, place](bool over, int at) {
       if (over) show_tip(series, place(at));
     });
@@ -225,13 +253,15 @@ bool is_muted(const ChartData::Series& series, int index) {
     line->attachAxis(&values);
   }
 
+  void add_axis(QAbstractAxis* axis, Qt::Alignment side, const QString& title) {
+    chart_->addAxis(axis, side);
+    if (QAbstractAxis* marks = new_axis_of_marks(*axis, title)) chart_->addAxis(marks, side);
+  }
+
   struct Range {
-    set->setSelectedColor(pale(color_of(series.hue)));
     double from = 0, to = 1;
   };
   [[nodiscard]] Range range(bool vertical, bool right) const {
-    for (int i = 0; i < static_cast<int>(values.size()); ++i)
-      if (is_muted(series, place(i))) set->selectBar(i);
     double from = INFINITY, to = -INFINITY;
     for (const auto& series : data_.series) {
       if (vertical && series.right_axis != right) continue;
@@ -252,8 +282,8 @@ bool is_muted(const ChartData::Series& series, int index) {
     QAbstractAxis* x = new_value_axis(across.from, across.to, data_.logarithmic_x, data_.x_title,
                                       data_.kind == ChartData::Kind::scatter);
     QAbstractAxis* y = new_value_axis(up.from, up.to, data_.logarithmic_y, data_.y_title);
-    chart_->addAxis(x, Qt::AlignBottom);
-    chart_->addAxis(y, Qt::AlignLeft);
+    add_axis(x, Qt::AlignBottom, data_.x_title);
+    add_axis(y, Qt::AlignLeft, data_.y_title);
     QAbstractAxis* right = nullptr;
     for (std::size_t i = 0; i < data_.series.size(); ++i) {
       const ChartData::Series& series = data_.series[i];
@@ -282,6 +312,9 @@ bool is_muted(const ChartData::Series& series, int index) {
     }
     drawn->setName(series.name);
     for (const QPointF& point : series.points) drawn->append(point);
+    for (int i = 0; i < static_cast<int>(series.points.size()); ++i)
+      if (is_muted(series, i))
+        drawn->setPointConfiguration(i, QXYSeries::PointConfiguration::Color, pale(color_of(series.hue)));
     chart_->addSeries(drawn);
     drawn->attachAxis(&x);
     drawn->attachAxis(&y);
@@ -312,9 +345,25 @@ bool is_muted(const ChartData::Series& series, int index) {
 };
 
 }  // namespace
-    for (int i = 0; i < static_cast<int>(series.points.size()); ++i)
-      if (is_muted(series, i))
-        drawn->setPointConfiguration(i, QXYSeries::PointConfiguration::Color, pale(color_of(series.hue)));
+
+std::vector<double> logarithmic_marks(double from, double to) {
+  const auto multiples = [&](const std::vector<double>& factors, int every) {
+    std::vector<double> out;
+    for (int power = static_cast<int>(std::floor(std::log10(from))); power <= std::log10(to); ++power)
+      for (const double factor : factors)
+        if (const double mark = factor * std::pow(10.0, power); power % every == 0 && mark >= from && mark <= to)
+          out.push_back(mark);
+    return out;
+  };
+  std::vector<double> out = multiples({1, 2, 5}, 1);
+  if (out.size() > kMostMarks) out = multiples({1}, 1);
+  for (int every = 2; out.size() > kMostMarks; ++every) out = multiples({1}, every);
+  if (out.size() >= kLeastMarks) return out;
+  out.clear();
+  const double step = round_interval((to - from) / kMostMarks);
+  for (double mark = std::ceil(from / step) * step; mark <= to; mark += step) out.push_back(mark);
+  return out;
+}
 
 QChart* new_chart(const ChartData& data, const std::function<void(int, int)>& clicked) {
   return Drawer(data, clicked).draw();

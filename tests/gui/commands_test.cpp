@@ -116,6 +116,7 @@ TEST_F(CommandTest, Scaling) {
     const Json& rows = printed[i]["rows"];
     ASSERT_EQ(rows.size(), shown.table.rows.size());
     ASSERT_GT(rows.size(), 6U);
+    EXPECT_TRUE(shown.remark.startsWith(qt(printed[i]["verdict"].get<std::string>()))) << plain(shown.remark);
     for (std::size_t row = 0; row < rows.size(); ++row) {
       EXPECT_EQ(rows[row]["nodes"].get<double>(), shown.table.rows[row][0].number);
       if (!rows[row]["legal"].get<bool>()) continue;

@@ -144,6 +144,50 @@ TEST_F(LayoutTest, AColumnThatTheUserSetStays) {
   auto* table = window_->tabs().currentWidget()->findChild<QTableView*>();
   table->setColumnWidth(0, 77);
   configuration().set_value("/cluster/nodes", 32);
+// 1920 by 1080 where everything is twice as large.
+TEST_F(LayoutTest, OnSmallScreensWordsStayWhole) {
+  resize(960, 540);
+  ASSERT_TRUE(window_->tabs().open("servers"));
+  ASSERT_TRUE(settle());
+  const auto* browser = window_->findChild<ServerBrowser*>();
+  const auto* search = browser->findChild<QLineEdit*>();
+  EXPECT_GE(search->width(), search->fontMetrics().horizontalAdvance(search->placeholderText()));
+  const auto* card = browser->findChild<QTextBrowser*>();
+  for (QTextBlock block = card->document()->begin(); block.isValid(); block = block.next())
+    for (int line = 0; line + 1 < block.layout()->lineCount(); ++line) {
+      const QTextLine each = block.layout()->lineAt(line);
+      const QString text = block.text();
+      const qsizetype next = each.textStart() + each.textLength();
+      EXPECT_FALSE(text[next - 1].isLetter() && text[next].isLetter()) << plain(text) << " at " << next;
+    }
+  ASSERT_TRUE(window_->tabs().open("fabric"));
+  ASSERT_TRUE(settle());
+  const auto* table = window_->tabs().currentWidget()->findChild<QTableView*>();
+  const QAbstractItemView& items = *table;
+  EXPECT_GE(table->columnWidth(1), items.sizeHintForColumn(1));
+}
+
+TEST(LogarithmicAxis, NamesWhatLiesBetweenPowersOfTen) {
+  EXPECT_EQ(logarithmic_marks(0.9, 60), (std::vector<double>{1, 2, 5, 10, 20, 50}));
+  EXPECT_EQ(logarithmic_marks(1, 1e5), (std::vector<double>{1, 10, 100, 1e3, 1e4, 1e5})) << "not sixteen";
+  EXPECT_LE(logarithmic_marks(1e-9, 1e9).size(), 10U);
+  EXPECT_GE(logarithmic_marks(1e-9, 1e9).size(), 3U);
+  for (const double to : {1.05, 1.5, 3.0, 9.0}) EXPECT_GE(logarithmic_marks(1, to).size(), 3U) << to;
+  EXPECT_GE(logarithmic_marks(870, 1'240).size(), 3U);
+}
+
+TEST_F(LayoutTest, LogarithmicAxesAreNamed) {
+  ChartData data;
+  data.kind = ChartData::Kind::lines;
+  data.logarithmic_x = data.logarithmic_y = true;
+  data.series.push_back({.name = "rate", .values = {}, .points = {{4, 300}, {64, 4'000}}, .tips = {}});
+  const std::unique_ptr<QChart> chart(new_chart(data, {}));
+  QStringList named;
+  for (QAbstractAxis* axis : chart->axes(Qt::Horizontal))
+    if (auto* names = qobject_cast<QCategoryAxis*>(axis)) named = names->categoriesLabels();
+  EXPECT_EQ(named, (QStringList{"5", "10", "20", "50"}));
+}
+
   resize(1300, 900);
   EXPECT_EQ(table->columnWidth(0), 77);
 }

@@ -1,4 +1,6 @@
 // Studies around the scenario on screen: sweeps, comparisons, the network's drawing, the command that prints the same.
+#include "gui/view-models/studies.hpp"
+
 #include <QLabel>
 #include <QTemporaryDir>
 #include <QTest>
@@ -12,9 +14,9 @@
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/sweep_model.hpp"
 #include "gui/views/exhibit_view.hpp"
+#include "gui/views/fabric_canvas.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "gui/views/sweep_tab.hpp"
-#include "gui/views/fabric_canvas.hpp"
 #include "gui/worker/command_process.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/workload/model.hpp"
@@ -44,9 +46,6 @@ TEST_F(WindowTest, SweepGivesTheLibrarysNumbersAndSaysWhatIsNotLegal) {
   EXPECT_EQ(sweep.exhibit().table.rows.size(), 6U);
 }
 
-TEST_F(WindowTest, ASweepOverWordsDrawsEverySecondValueAndNothingForWhatFailed) {
-  SweepModel sweep(configuration());
-  sweep.start({"workload.precision", "bf16,fp8,int3", "workload.global_batch", "512,1024"});
 // `stepcast sweep` ranks those that fit; the window shows all, and says which nobody can have.
 TEST_F(WindowTest, ASweepMarksWhatDoesNotFitMemory) {
   SweepModel sweep(configuration());
@@ -77,6 +76,9 @@ TEST_F(WindowTest, ASweepMarksWhatDoesNotFitMemory) {
             "3 do not fit memory and are pale, or hatched.");
 }
 
+TEST_F(WindowTest, ASweepOverWordsDrawsEverySecondValueAndNothingForWhatFailed) {
+  SweepModel sweep(configuration());
+  sweep.start({"workload.precision", "bf16,fp8,int3", "workload.global_batch", "512,1024"});
   ASSERT_TRUE(wait_until([&] { return !sweep.is_running(); })) << plain(sweep.status());
   const ChartData& chart = sweep.exhibit().chart;
   EXPECT_EQ(chart.kind, ChartData::Kind::grouped_bars);
@@ -250,8 +252,6 @@ TEST_F(WindowTest, EveryServerHasAPlaceInTheNetworkAndAWayUp) {
   EXPECT_EQ(servers, 64);
 }
 
-TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
-  configuration().set_value("/cluster/nodes", 32);
 TEST_F(WindowTest, NamesOfALargeNetworkStandApart) {
   open("llama3-405b-h100-16384.json");
   const FabricDrawing drawing = fabric_drawing(*configuration().scenario(), nullptr);
@@ -312,6 +312,8 @@ TEST(ScalingExhibit, SaysWhatTheReportSays) {
   EXPECT_EQ(exhibit.chart.series[0].muted, (std::vector<bool>{true, false}));
 }
 
+TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
+  configuration().set_value("/cluster/nodes", 32);
   configuration().set_value("/strategy/recompute", "full");
   const QString command = command_line_text(configuration(), "step");
   EXPECT_TRUE(command.startsWith("stepcast run ")) << plain(command);

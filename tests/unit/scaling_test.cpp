@@ -70,6 +70,8 @@ TEST(Scaling, PrintsIllegalSizesWithTheirReason) {
   EXPECT_EQ(json["rows"][1]["legal"], false);
   EXPECT_EQ(json["rows"][1]["faults"][0]["pointer"], "/strategy");
   EXPECT_EQ(json["rows"][2]["limited_by"], "data-parallel communication");
+  EXPECT_THAT(scaling_text(s), HasSubstr(json["verdict"].get<std::string>()));
+  EXPECT_THAT(scaling_text(s), HasSubstr(json["rule"].get<std::string>()));
   const std::string csv = scaling_csv(s);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
   EXPECT_THAT(csv, HasSubstr("2,false,"));
