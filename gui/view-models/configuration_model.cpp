@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kUndoSteps = 500;
 constexpr const char* kOnScreen = "scenario";
+constexpr const char* kFramework = "/strategy/framework";
 
 /// Takes empty objects out that setting and removing values leaves behind.
 void drop_if_empty(Json& document, const std::string& pointer) {
@@ -137,6 +138,7 @@ void ConfigurationModel::replace(const QString& what, Json document, Origin orig
   document_ = std::move(document);
   origin_ = std::move(origin);
   strategy_follows_ = false;
+  rules_framework_ = nullptr;
   evaluate();
   Q_EMIT changed();
 }
@@ -209,6 +211,7 @@ void ConfigurationModel::type_value(const std::string& pointer, Json value) {
 }
 
 void ConfigurationModel::write(const std::string& pointer, Json value) {
+  if (pointer == kFramework) rules_framework_ = nullptr;
   if (value.is_null()) {
     const auto slash = pointer.rfind('/');
     document_[Json::json_pointer(pointer.substr(0, slash))].erase(pointer.substr(slash + 1));
@@ -225,9 +228,13 @@ void ConfigurationModel::write(const std::string& pointer, Json value) {
 }
 
 /// A document with the strategy chosen, and what is to be said of the choice: where there is none, the document stays.
-QString ConfigurationModel::choose_strategy_of(Json& document) const {
+QString ConfigurationModel::choose_strategy_of(Json& document) {
   try {
-    ChosenStrategy chosen = with_default_strategy(document, *catalog_);
+    const bool stated = !value(kFramework).is_null() && value(kFramework) != rules_framework_;
+    Json asked = document;
+    if (!stated) asked.erase("strategy");
+    ChosenStrategy chosen = with_default_strategy(asked, *catalog_);
+    if (!stated) rules_framework_ = chosen.scenario.value(Json::json_pointer(kFramework), Json(nullptr));
     if (chosen.scenario == document)
       return QObject::tr("This is the strategy that the rules choose: %1.").arg(qt(chosen.why));
     document = std::move(chosen.scenario);

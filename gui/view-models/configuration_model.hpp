@@ -75,7 +75,8 @@ class ConfigurationModel : public QObject {
   void type_value(const std::string& pointer, Json value);
   void end_typing() { typed_.clear(); }
   /// Chooses a strategy for everything else that the scenario says, by the rules of `stepcast run --model`; a batch
-  /// only where it has none. Where none is legal or fits memory, `remark` says so and nothing changes.
+  /// only where it has none, and the framework unless the user stated one. Where none is legal or fits memory, `remark`
+  /// says so and nothing changes.
   void choose_strategy();
   /// What is to be said of the last change; empty: nothing.
   [[nodiscard]] const QString& remark() const { return remark_; }
@@ -142,7 +143,7 @@ class ConfigurationModel : public QObject {
   [[nodiscard]] static Origin read(const std::filesystem::path& file);
   void name_calibrations_from(Json& document, const std::filesystem::path& file) const;
   void evaluate();
-  [[nodiscard]] QString choose_strategy_of(Json& document) const;
+  [[nodiscard]] QString choose_strategy_of(Json& document);
 
   const Catalog* catalog_;
   Json document_, effective_;
@@ -150,6 +151,7 @@ class ConfigurationModel : public QObject {
   std::string typed_;  ///< the field that is typed into
   std::deque<Step> undo_, redo_;
   bool strategy_follows_ = false;
+  Json rules_framework_;  ///< that the rules wrote, not the user; null: none
   QString remark_;
   std::vector<Fault> faults_, refused_;
   std::unique_ptr<Scenario> scenario_;

@@ -287,7 +287,10 @@ Json default_scenario(const std::string& model, const std::string& node, int nod
 }
 
 ChosenStrategy with_default_strategy(const Json& scenario, const Catalog& catalog) {
-  ChosenStrategy chosen = Chooser(question_of(scenario, "scenario", catalog), "scenario", catalog).choose();
+  DefaultQuestion q = question_of(scenario, "scenario", catalog);
+  if (const Json::json_pointer framework("/strategy/framework"); scenario.contains(framework))
+    q.stated = {{"framework", scenario.at(framework)}};
+  ChosenStrategy chosen = Chooser(std::move(q), "scenario", catalog).choose();
   if (chosen.fits) return chosen;
   throw InputError({{"scenario", "/strategy",
                      fmt::format("no strategy that the rules try fits memory: the nearest lacks {:.1f} GiB on a device",

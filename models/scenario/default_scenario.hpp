@@ -23,8 +23,9 @@ struct ChosenStrategy {
   Bytes over;  ///< what it lacks on its fullest device, or beside it, where it does not fit
 };
 
-/// The same with another strategy in place of its own: model, servers, network, sequence length, precision and batch
-/// are taken as they stand. Throws InputError where no such strategy is legal, or none fits memory.
+/// The same with another strategy in place of its own, in the same framework where that is stated: model, servers,
+/// network, sequence length, precision and batch are taken as they stand. Throws InputError where no such strategy is
+/// legal, or none fits memory.
 ChosenStrategy with_default_strategy(const Json& scenario, const Catalog& catalog);
 
 }  // namespace stepcast

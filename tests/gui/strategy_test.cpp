@@ -22,6 +22,28 @@ TEST_F(WindowTest, AChosenStrategyLeavesTheTrainingAloneAndFitsIt) {
   EXPECT_EQ(after, before);
 }
 
+TEST_F(WindowTest, AChosenStrategyIsInTheFrameworkThatTheUserStated) {
+  configuration().set_value("/strategy", {{"framework", "pytorch-fsdp"}, {"sharding", "zero3"}});
+  configuration().choose_strategy();
+  ASSERT_TRUE(configuration().is_valid()) << plain(configuration().remark());
+  EXPECT_EQ(configuration().value("/strategy/framework"), "pytorch-fsdp");
+}
+
+// What the rules chose themselves they choose anew; what the user chose since is his.
+TEST_F(WindowTest, AFrameworkOfTheRulesFollowsTheModel) {
+  configuration().start_new();
+  configuration().set_value("/cluster/node", "dgx-h100");
+  configuration().set_value("/cluster/nodes", 64);
+  configuration().set_value("/workload/model", "gpt2");
+  configuration().set_strategy_follows(true);
+  EXPECT_EQ(configuration().value("/strategy/framework"), "pytorch-ddp");
+  configuration().set_value("/workload/model", "llama3-70b");
+  EXPECT_EQ(configuration().value("/strategy/framework"), "megatron-lm") << plain(configuration().remark());
+  configuration().set_value("/strategy/framework", "pytorch-fsdp");
+  configuration().set_value("/cluster/nodes", 32);
+  EXPECT_EQ(configuration().value("/strategy/framework"), "pytorch-fsdp") << plain(configuration().remark());
+}
+
 TEST_F(WindowTest, WhereNoStrategyFitsTheBannerSaysSoAndNothingChanges) {
   configuration().set_value("/cluster/nodes", 1);
   const Json before = configuration().document();

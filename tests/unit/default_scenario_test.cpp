@@ -129,6 +129,15 @@ TEST(DefaultStrategy, LeavesWhatAScenarioStatesAlone) {
   EXPECT_EQ(chosen, scenario);
 }
 
+// A framework is what a team works in; the rest of the strategy is what is chosen.
+TEST(DefaultStrategy, StaysInTheFrameworkThatIsStated) {
+  Json scenario = scenario_without_strategy("llama3-8b", "dgx-h100", 4);
+  scenario["strategy"] = {{"framework", "pytorch-fsdp"}, {"tensor_parallel", 3}};
+  const Json chosen = with_default_strategy(scenario, catalog()).scenario["strategy"];
+  EXPECT_EQ(chosen["framework"], "pytorch-fsdp");
+  EXPECT_NE(chosen.value("tensor_parallel", 1), 3);
+}
+
 Json completed(const char* model, int nodes, const Json& strategy) {
   Json scenario = scenario_without_strategy(model, "dgx-h100", nodes);
   scenario["strategy"] = strategy;
