@@ -9,6 +9,7 @@
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "gui/end_signals.hpp"
@@ -35,6 +36,11 @@ constexpr int kLongestWaitMilliseconds = 600'000;
 constexpr int kAutosaveMilliseconds = 5'000;
 constexpr int kEndedBySignal = 128;  // beside the signal's number, as shells count
 
+int complain(const QString& text, int code) {
+  std::fprintf(stderr, "stepcast-gui: %s\n", qUtf8Printable(text));
+  return code;
+}
+
 struct Options {
   QString scenario, screenshot, tab;
   std::vector<std::filesystem::path> catalog;
@@ -42,6 +48,45 @@ struct Options {
   QSize size;
 };
 
+/// Pixels that a side of a picture can have: what Qt's QPainter draws on.
+constexpr int kMostPixels = 32'767;
+
+std::optional<Theme> theme_of(const QString& name) {
+  if (name == QLatin1String("light")) return Theme::light;
+  if (name == QLatin1String("dark")) return Theme::dark;
+  return std::nullopt;
+}
+
+/// "1480x920"; an empty size where it is none.
+QSize size_of(const QString& text) {
+  const QStringList sides = text.split(QLatin1Char('x'));
+  bool wide = false, high = false;
+  const QSize out = sides.size() == 2 ? QSize(sides[0].toInt(&wide), sides[1].toInt(&high)) : QSize();
+  const bool drawn = out.width() <= kMostPixels && out.height() <= kMostPixels;
+  return wide && high && drawn && !out.isEmpty() ? out : QSize();
+}
+
+/// What is wrong with what was typed, a line each.
+QStringList faults_of(const QCommandLineParser& parser, const Options& options) {
+  QStringList out;
+  for (const char* once : {"scenario", "screenshot", "tab", "theme", "size"})
+    if (const auto given = parser.values(QLatin1String(once)).size(); given > 1)
+      out << QObject::tr("--%1: found %2 of them, expected one").arg(QLatin1String(once)).arg(given);
+  QStringList scenarios = parser.positionalArguments();
+  if (parser.isSet(QStringLiteral("scenario"))) scenarios.prepend(parser.value(QStringLiteral("scenario")));
+  if (scenarios.size() > 1)
+    out << QObject::tr("scenario: found \"%1\", expected one file").arg(scenarios.join(QStringLiteral("\", \"")));
+  if (const QString theme = parser.value(QStringLiteral("theme"));
+      parser.isSet(QStringLiteral("theme")) && !options.theme)
+    out << QObject::tr("--theme: found \"%1\", expected light or dark").arg(theme);
+  if (parser.isSet(QStringLiteral("size")) && options.size.isEmpty())
+    out << QObject::tr("--size: found \"%1\", expected a width and a height from 1 to %2 pixels, as 1480x920")
+               .arg(parser.value(QStringLiteral("size")))
+               .arg(kMostPixels);
+  return out;
+}
+
+/// Leaves for help and version, and with kBadInput where what was typed cannot be heeded.
 Options options_of(QCommandLineParser& parser) {
   const QCommandLineOption scenario(QStringLiteral("scenario"), QObject::tr("Scenario to open"),
                                     QStringLiteral("FILE"));
@@ -55,21 +100,24 @@ Options options_of(QCommandLineParser& parser) {
   const QCommandLineOption size(QStringLiteral("size"), QObject::tr("Size of the window, as 1480x920"),
                                 QStringLiteral("WxH"));
   parser.setApplicationDescription(QObject::tr("Choose a server configuration for distributed training by looking."));
-  parser.addHelpOption();
-  parser.addVersionOption();
+  const QCommandLineOption help = parser.addHelpOption(), version = parser.addVersionOption();
   parser.addOptions({scenario, screenshot, tab, catalog, theme, size});
   parser.addPositionalArgument(QStringLiteral("scenario"), QObject::tr("Scenario to open"),
                                QStringLiteral("[scenario]"));
-  parser.process(*QCoreApplication::instance());
+  if (!parser.parse(QCoreApplication::arguments())) std::exit(complain(parser.errorText(), kBadInput));
+  if (parser.isSet(help) || parser.isSet(QStringLiteral("help-all"))) parser.showHelp(kDone);
+  if (parser.isSet(version)) parser.showVersion();
   Options out;
   out.scenario = parser.value(scenario);
   if (out.scenario.isEmpty() && !parser.positionalArguments().isEmpty()) out.scenario = parser.positionalArguments()[0];
   out.screenshot = parser.value(screenshot);
   out.tab = parser.value(tab);
   for (const QString& directory : parser.values(catalog)) out.catalog.emplace_back(plain(directory));
-  if (parser.isSet(theme)) out.theme = parser.value(theme) == QLatin1String("dark") ? Theme::dark : Theme::light;
-  const QStringList sides = parser.value(size).split(QLatin1Char('x'));
-  if (sides.size() == 2) out.size = QSize(sides[0].toInt(), sides[1].toInt());
+  out.theme = theme_of(parser.value(theme));
+  out.size = size_of(parser.value(size));
+  const QStringList faults = faults_of(parser, out);
+  for (const QString& fault : faults) complain(fault, kBadInput);
+  if (!faults.isEmpty()) std::exit(kBadInput);
   return out;
 }
 
@@ -78,11 +126,6 @@ bool only_prints(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc, [](const std::string_view word) {
     return word == "--help" || word == "-h" || word == "--help-all" || word == "--version" || word == "-v";
   });
-}
-
-int complain(const QString& text, int code) {
-  std::fprintf(stderr, "stepcast-gui: %s\n", qUtf8Printable(text));
-  return code;
 }
 
 /// What ends the program, or an event of it, in words.

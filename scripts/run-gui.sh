@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the desktop program and starts it.
-#   scripts/run-gui.sh [SCENARIO]…      further options as of stepcast-gui --help
+#   scripts/run-gui.sh [SCENARIO] [OPTION]…      options as of stepcast-gui --help
 # Exit codes: those of stepcast-gui; 3 when a package or a display is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
