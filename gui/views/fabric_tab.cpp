@@ -19,7 +19,9 @@ namespace stepcast {
 
 namespace {
 constexpr int kSliderSteps = 1000;
-}
+/// Pixels in which both columns of the table are read.
+constexpr int kLeastTableWidth = 250;
+}  // namespace
 
 FabricTab::FabricTab(ConfigurationModel& configuration, TimelineModel& timeline, QWidget* parent)
     : QWidget(parent), configuration_(configuration), timeline_(timeline) {
@@ -34,8 +36,10 @@ FabricTab::FabricTab(ConfigurationModel& configuration, TimelineModel& timeline,
   split->setChildrenCollapsible(false);
   canvas_ = new FabricCanvas(split);
   table_ = new FigureTable(this);
-  new FigureView(*table_, tr("Figures of the selected place"), split);
+  auto* figures = new FigureView(*table_, tr("Figures of the selected place"), split);
+  figures->setMinimumWidth(kLeastTableWidth);
   split->setSizes({760, 260});
+  split->setStretchFactor(0, 1);
   column->addWidget(split, 1);
   auto* row = new QHBoxLayout;
   mean_ = new QCheckBox(tr("Mean over the step"), this);

@@ -10,6 +10,7 @@
 #include <QSplitter>
 #include <QTableView>
 #include <QTextBrowser>
+#include <QTextOption>
 #include <set>
 
 #include "gui/theme/theme.hpp"
@@ -28,8 +29,10 @@ ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
     : QWidget(parent), configuration_(configuration) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 8, 12, 8);
-  auto* filters = new QHBoxLayout;
-  build_filters(*filters);
+  // What is searched for has a line of its own: beside the lists nothing is left for it on a small screen.
+  auto *search = new QHBoxLayout, *filters = new QHBoxLayout;
+  build_filters(*search, *filters);
+  layout->addLayout(search);
   layout->addLayout(filters);
   auto* split = new QSplitter(Qt::Horizontal, this);
   split->setObjectName(QStringLiteral("servers"));
@@ -43,6 +46,8 @@ ServerBrowser::ServerBrowser(ConfigurationModel& configuration, QWidget* parent)
   card_ = new QTextBrowser(right);
   card_->setAccessibleName(tr("Specification of the selected server"));
   card_->setFrameShape(QFrame::NoFrame);
+  // Where its columns are too narrow for their words it scrolls.
+  card_->setWordWrapMode(QTextOption::WordWrap);
   use_ = new QPushButton(tr("&Use this server"), right);
   auto* own = new QPushButton(tr("Own server like this …"), right);
   auto* buttons = new QHBoxLayout;
@@ -71,7 +76,7 @@ void ServerBrowser::show_current() {
   if (selected().empty() && node.is_string()) select(node.get<std::string>());
 }
 
-void ServerBrowser::build_filters(QHBoxLayout& row) {
+void ServerBrowser::build_filters(QHBoxLayout& search, QHBoxLayout& row) {
   words_ = new QLineEdit(this);
   words_->setPlaceholderText(tr("Search servers: h100, nvlink, aws …"));
   words_->setClearButtonEnabled(true);
@@ -90,10 +95,10 @@ void ServerBrowser::build_filters(QHBoxLayout& row) {
     price_->addItem(tr("≤ $%1 an hour").arg(dollars), dollars);
   count_ = new QLabel(this);
   count_->setObjectName(QStringLiteral("muted"));
-  row.addWidget(words_, 1);
-  for (QWidget* widget : {static_cast<QWidget*>(accelerator_), static_cast<QWidget*>(memory_),
-                          static_cast<QWidget*>(price_), static_cast<QWidget*>(count_)})
-    row.addWidget(widget);
+  search.addWidget(words_, 1);
+  search.addWidget(count_);
+  for (QWidget* widget : {accelerator_, memory_, price_}) row.addWidget(widget);
+  row.addStretch(1);
   connect(words_, &QLineEdit::textChanged, this, &ServerBrowser::apply_filter);
   for (QComboBox* box : {accelerator_, memory_, price_})
     connect(box, &QComboBox::currentIndexChanged, this, &ServerBrowser::apply_filter);

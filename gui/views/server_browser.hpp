@@ -36,7 +36,7 @@ class ServerBrowser : public QWidget {
   void wants_to_remove(const QString& id);
 
  private:
-  void build_filters(QHBoxLayout& row);
+  void build_filters(QHBoxLayout& search, QHBoxLayout& row);
   void apply_filter();
   void show_selected();
   void take_selected();
