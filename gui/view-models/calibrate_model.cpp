@@ -76,7 +76,7 @@ Exhibit CalibrateModel::sets_exhibit() const {
     const double error = figure(set, "mape_pct");
     const QString percent = QStringLiteral(" %");
     out.table.rows.push_back({{.text = name},
-                              number_cell(figure(set, "covered")),
+                              whole_cell(figure(set, "covered")),
                               number_cell(error, percent),
                               number_cell(figure(set, "median_ape_pct"), percent),
                               number_cell(figure(set, "p90_ape_pct"), percent),

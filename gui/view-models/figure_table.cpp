@@ -13,6 +13,11 @@ FigureCell number_cell(double value, const QString& unit) {
   return {.text = shown_number(value) + unit, .number = value, .unit = unit.trimmed()};
 }
 
+FigureCell whole_cell(double count) {
+  if (std::isnan(count)) return number_cell(count);
+  return {.text = shown_whole(std::lround(count)), .number = count};
+}
+
 namespace {
 
 FigureCell with_unit(const QString& text, double number, const char* unit, FigureCell::Tone tone, double scale = 1) {

@@ -25,6 +25,8 @@ struct FigureCell {
 
 /// A number with its unit; a dash where it is not one.
 FigureCell number_cell(double value, const QString& unit = {});
+/// A count, all its digits; a dash where it is not a number.
+FigureCell whole_cell(double count);
 /// A figure as people read it; spreadsheets get seconds, bytes, watts, joules, dollars and per cent.
 FigureCell figure_cell(Seconds time, FigureCell::Tone tone = FigureCell::Tone::plain);
 FigureCell figure_cell(Bytes size, FigureCell::Tone tone = FigureCell::Tone::plain);

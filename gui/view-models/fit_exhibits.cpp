@@ -76,7 +76,7 @@ Exhibit constants_exhibit(const CalibrationProfile& profile) {
                               number_cell(constant.prior),
                               number_cell(constant.value),
                               {.text = interval, .number = constant.high - constant.low, .text_says_more = true},
-                              number_cell(static_cast<double>(constant.rows)),
+                              whole_cell(static_cast<double>(constant.rows)),
                               {.text = qt(constant.profile)}});
     if (!(constant.prior > 0)) continue;
     out.chart.categories << qt(constant.key).section(QLatin1Char('.'), -2);
@@ -102,7 +102,7 @@ Exhibit held_out_exhibit(const CalibrationProfile& profile) {
     bars.values.push_back(score.mean_percent);
     bars.tips << tr("%1: %2 % on average").arg(qt(score.what), shown_number(score.mean_percent));
     out.table.rows.push_back({{.text = qt(score.what)},
-                              number_cell(static_cast<double>(score.rows)),
+                              whole_cell(static_cast<double>(score.rows)),
                               number_cell(score.mean_percent),
                               number_cell(score.median_percent),
                               number_cell(score.p90_percent),

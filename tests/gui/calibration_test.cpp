@@ -1,10 +1,12 @@
 // Measurements fitted in the window, looked at and used: the same as the command line's.
 #include <QTemporaryDir>
+#include <cmath>
 
 #include "calibration/profile/calibration_profile.hpp"
 #include "gui/view-models/calibrate_model.hpp"
 #include "gui/view-models/fit_exhibits.hpp"
 #include "gui/view-models/fit_model.hpp"
+#include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/views/result_tabs.hpp"
 #include "models/scenario/scenario.hpp"
@@ -50,6 +52,7 @@ TEST_F(CalibrationTest, MeasurementsAreFittedShownAndUsed) {
   const Exhibit constants = constants_exhibit(*profile);
   EXPECT_EQ(constants.table.rows.size(), profile->constants.size());
   EXPECT_FALSE(constants.chart.series.empty());
+  for (const auto& row : constants.table.rows) EXPECT_EQ(row[4].text, shown_whole(std::lround(row[4].number)));
   const Exhibit residuals = residuals_exhibit(*profile);
   EXPECT_FALSE(residuals.chart.series.empty());
   std::size_t points = 0;
@@ -121,6 +124,7 @@ TEST_F(CalibrationTest, MeasuredRunsAreScored) {
   const Exhibit sets = scores->sets_exhibit();
   EXPECT_GT(sets.table.rows.size(), 5U) << plain(scores->status());
   EXPECT_FALSE(scores->scatter_exhibit().chart.series.empty());
+  for (const auto& row : sets.table.rows) EXPECT_EQ(row[1].text, shown_whole(std::lround(row[1].number)));
 }
 
 }  // namespace
