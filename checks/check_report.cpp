@@ -1,11 +1,13 @@
 #include "checks/check_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "calibration/validation/statistics.hpp"
+#include "fields/diagnostics.hpp"
 
 namespace stepcast {
 
@@ -23,9 +25,6 @@ const double* tolerance_of(const std::string& name, const Tolerances& tolerances
 }
 
 void note_what_else_changed(ScenarioCheck& out, const Prediction& now, const BaselineEntry& accepted) {
-  if (now.fidelity != accepted.fidelity)
-    out.errors.push_back(fmt::format("the baseline is {}, this forecast is {}: they cannot be compared",
-                                     accepted.fidelity, now.fidelity));
   if (now.version != accepted.version)
     out.notes.push_back(fmt::format("the baseline is of version {}, this is {}", accepted.version, now.version));
   if (now.catalog_hash != accepted.catalog_hash)
@@ -71,6 +70,15 @@ int CheckReport::exit_code() const {
 ScenarioCheck check_against_baseline(const std::string& scenario, const Prediction& now, const BaselineEntry& accepted,
                                      const Tolerances& of_baseline, const Tolerances& given) {
   ScenarioCheck out{scenario, {}, {}, {}};
+  if (now.fidelity != accepted.fidelity) {
+    const Fault fault{scenario, "",
+                      fmt::format("the baseline is {}, this forecast is {}: they cannot be compared", accepted.fidelity,
+                                  now.fidelity),
+                      fmt::format("forecast with --fidelity {}, or accept this one with --update", accepted.fidelity)};
+    out.errors.push_back(fault.text());
+    out.illegal = true;
+    return out;
+  }
   note_what_else_changed(out, now, accepted);
   const bool has_tokens = accepted.metrics.contains("tokens_per_s") && now.tokens_per_s > 0;
   for (const CheckMetric& metric : check_metrics()) {
@@ -99,6 +107,7 @@ ScenarioCheck check_against_measured(const std::string& scenario, const Predicti
                                      std::optional<std::size_t> warmup) {
   ScenarioCheck out{scenario, {}, {}, run.notes};
   bool gated = false;
+  std::vector<std::string> none_left;
   for (const CheckMetric& metric : check_metrics()) {
     const std::string name(metric.name);
     const auto found = run.samples.find(name);
@@ -106,8 +115,7 @@ ScenarioCheck check_against_measured(const std::string& scenario, const Predicti
     if (found == run.samples.end() || !expected) continue;
     const std::vector<double> steady = after_warmup(found->second, warmup);
     if (steady.empty()) {
-      out.errors.push_back(
-          fmt::format("{}: {} samples, none of them after the warm-up", name, count_of(found->second)));
+      none_left.push_back(fmt::format("{} of {}", count_of(found->second), name));
       continue;
     }
     MetricCheck check{name, *expected, median_of(steady)};
@@ -129,7 +137,12 @@ ScenarioCheck check_against_measured(const std::string& scenario, const Predicti
                     found->second.size() > 1 ? fmt::format(" of {} series", found->second.size()) : std::string()));
     out.metrics.push_back(std::move(check));
   }
-  if (!gated) out.errors.emplace_back("the measured results hold no step time or throughput to compare");
+  if (!none_left.empty()) {
+    out.errors.push_back(fmt::format("no sample is left after the warm-up: {}", fmt::join(none_left, ", ")));
+  } else if (!gated) {
+    out.errors.emplace_back("the measured results hold no step time or throughput to compare");
+  }
+  out.illegal = !out.errors.empty();
   return out;
 }
 

@@ -34,7 +34,7 @@ struct ScenarioCheck {
   std::vector<MetricCheck> metrics;
   std::vector<std::string> errors;  ///< why it fails whatever its figures say
   std::vector<std::string> notes;   ///< what a reader should know
-  bool illegal = false;             ///< there is no forecast of it: its file is bad input
+  bool illegal = false;             ///< nothing can be compared, as an input is bad: `errors` says which
   [[nodiscard]] bool passed() const;
 };
 
@@ -49,7 +49,7 @@ struct CheckReport {
   std::string against;  ///< file of the baseline or of the measured results
   std::vector<ScenarioCheck> scenarios;
   [[nodiscard]] bool passed() const;
-  /// As the command line has it: 0, 1 where something failed, 2 where a scenario could not be forecast at all.
+  /// As the command line has it: 0, 1 where something failed, 2 where nothing could be compared.
   [[nodiscard]] int exit_code() const;
 };
 

@@ -171,10 +171,13 @@ CheckReport measured_report(const CheckOptions& options, const Tolerances& toler
                 options.scenarios.front());
   count_devices(run, forecasts.front().prediction->devices);
   const auto warmup = options.warmup < 0 ? std::nullopt : std::optional<std::size_t>(options.warmup);
+  ScenarioCheck check =
+      check_against_measured(options.scenarios.front(), *forecasts.front().prediction, run, tolerances, warmup);
+  Diagnostics diagnostics(options.measured);
+  for (const std::string& error : check.errors) diagnostics.error("", error);
+  diagnostics.throw_if_faulty();
   write_prometheus(options.prometheus, options.scenarios, forecasts);
-  return {CheckKind::measured,
-          options.measured,
-          {check_against_measured(options.scenarios.front(), *forecasts.front().prediction, run, tolerances, warmup)}};
+  return {CheckKind::measured, options.measured, {std::move(check)}};
 }
 
 /// The accepted ratios, or the beginning of some where the file is to be written anew.

@@ -75,11 +75,13 @@ void Diagnostics::error(std::string pointer, std::string message, std::string su
 }
 
 void Diagnostics::unknown_key(const std::string& object, std::string_view owner, const std::string& key,
-                              const std::vector<std::string>& known) {
+                              const std::vector<std::string>& known, const std::vector<std::string>& given) {
   constexpr std::size_t kLongestShown = 60;
   const std::string shown = key.size() > kLongestShown ? key.substr(0, kLongestShown) + "…" : key;
   error(child_pointer(object, key), fmt::format("{} has no key \"{}\"", owner, shown), nearest_choice(key, known));
-  if (const std::string* right = nearest(key, known)) faults_.back().meant = child_pointer(object, *right);
+  const std::string* right = nearest(key, known);
+  if (right != nullptr && std::find(given.begin(), given.end(), *right) == given.end())
+    faults_.back().meant = child_pointer(object, *right);
 }
 
 bool Diagnostics::meant(std::string_view pointer) const {

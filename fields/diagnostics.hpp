@@ -39,9 +39,10 @@ class Diagnostics {
 
   /// What was found and what was expected at a JSON pointer, and the nearest valid choice or way out.
   void error(std::string pointer, std::string message, std::string suggestion = {});
-  /// A key of the object at `object` that `owner` does not have. What lacks because of it is no fault of its own.
+  /// A key of the object at `object` that `owner` does not have. What lacks because of it is no fault of its own; keys
+  /// that the object has, `given`, do not lack.
   void unknown_key(const std::string& object, std::string_view owner, const std::string& key,
-                   const std::vector<std::string>& known);
+                   const std::vector<std::string>& known, const std::vector<std::string>& given = {});
   /// A misspelt key stands for the one at this pointer.
   [[nodiscard]] bool meant(std::string_view pointer) const;
   /// Takes over faults that another reader collected.

@@ -66,6 +66,12 @@ concept Described = requires {
 
 namespace detail {
 
+inline std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : object.items()) out.push_back(key);
+  return out;
+}
+
 inline void wrong_type(Diagnostics& d, const std::string& at, const Json& found, std::string_view expected) {
   d.error(at, fmt::format("found {}, expected {}", describe(found), expected));
 }
@@ -317,7 +323,7 @@ class FieldTable {
       if (entry) {
         entry->read(out, value, child_pointer(at, key), d);
       } else {
-        d.unknown_key(at, name_, key, keys());
+        d.unknown_key(at, name_, key, keys(), detail::keys_of(in));
       }
     }
     for (const Entry& entry : entries_)

@@ -317,7 +317,8 @@ void check_formula(const CollectiveQuestion& question, const CollectiveCluster& 
   // Where no message goes up a level there is one path.
   if (cluster.fabric.routing == FabricRouting::ecmp && !peer_levels(cluster, places).empty())
     faults.push_back({"--routing", "",
-                      "found \"ecmp\", but this is worked out for messages spread evenly over their paths", "adaptive"});
+                      "found \"ecmp\", but this is worked out for messages spread evenly over their paths",
+                      "adaptive"});
 }
 
 /// Options of other exchanges than the one asked for would be ignored, so they are faults.

@@ -34,11 +34,12 @@ using UpdateFigures = std::vector<std::pair<std::string, std::string>>;
 /// Learners that exchange gradients in collectives and weights with actors alone.
 UpdateFigures actor_figures(const UpdateOutcome& outcome) {
   const ActorOutcome& actors = *outcome.actors;
-  UpdateFigures out{{"learners", fmt::format("{}", outcome.workers)},
-                    {"actors", fmt::format("{} that could generate {:.3g} samples/s", actors.copies, actors.samples_per_s)},
-                    {"under way on each", fmt::format("{:.3g} samples", actors.under_way)},
-                    {"a sample takes", humane(actors.sample)},
-                    {"weights reach actors in", humane(actors.broadcast)}};
+  UpdateFigures out{
+      {"learners", fmt::format("{}", outcome.workers)},
+      {"actors", fmt::format("{} that could generate {:.3g} samples/s", actors.copies, actors.samples_per_s)},
+      {"under way on each", fmt::format("{:.3g} samples", actors.under_way)},
+      {"a sample takes", humane(actors.sample)},
+      {"weights reach actors in", humane(actors.broadcast)}};
   if (actors.idle > 0) out.emplace_back("actors idle", percent(actors.idle) + " of their time");
   return out;
 }

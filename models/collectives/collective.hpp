@@ -70,8 +70,8 @@ struct SendProtocol {
   bool offered = true;   ///< the links allow it
   double fill_ring = 0;  ///< r of the fill term 2·√(r·l·T) for rings and chains: how finely messages are cut; of LL
                          ///< inside a node: share of a step that a full block adds
-  double fill_tree = 0;  ///< the same for trees
-  bool crosses = true;   ///< the network allows it, too
+  double fill_tree = 0;         ///< the same for trees
+  bool crosses = true;          ///< the network allows it, too
   BytesPerSecond node_limit{};  ///< most that all ranks of a node together send by it to others (0: no limit)
 };
 
@@ -121,16 +121,16 @@ struct FabricUplink {
 
 /// Rates and latencies of the links that a rank's traffic meets, as the cost functions and the engine see them.
 struct Interconnect {
-  BytesPerSecond native;               ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
-  Seconds native_hop;                  ///< one-way latency between two devices of a node
-  bool private_native = true;          ///< switched or meshed: one device's native traffic meets no other's
-  BytesPerSecond host_link;            ///< PCIe per device and direction, achievable
-  double wire_share = 1;               ///< of a NIC's or up-link's raw rate that the network's protocol leaves
-  BytesPerSecond nic;                  ///< one NIC, per direction, achievable
-  BytesPerSecond node_network;         ///< all training NICs of a node
-  int nics = 0;                        ///< of a node, for training
-  Seconds network_hop;                 ///< one message over the fabric, NIC to NIC, as a point-to-point send pays it
-  Seconds launch;                      ///< start of a collective kernel
+  BytesPerSecond native;        ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
+  Seconds native_hop;           ///< one-way latency between two devices of a node
+  bool private_native = true;   ///< switched or meshed: one device's native traffic meets no other's
+  BytesPerSecond host_link;     ///< PCIe per device and direction, achievable
+  double wire_share = 1;        ///< of a NIC's or up-link's raw rate that the network's protocol leaves
+  BytesPerSecond nic;           ///< one NIC, per direction, achievable
+  BytesPerSecond node_network;  ///< all training NICs of a node
+  int nics = 0;                 ///< of a node, for training
+  Seconds network_hop;          ///< one message over the fabric, NIC to NIC, as a point-to-point send pays it
+  Seconds launch;               ///< start of a collective kernel
 
   BytesPerSecond rank_network;  ///< what the NICs of one device carry: never less than one NIC, shared or not
   Seconds network_launch;       ///< once for a collective that leaves the node

@@ -30,6 +30,14 @@ void take_slower(PeerMessages& peers, const PeerMessages& other) {
   peers.small_rate = std::min(peers.small_rate, other.small_rate);
 }
 
+/// Ranks tell each other what their nodes have, and all look up the least (NCCL: graph/tuning.cc); switches add on all
+/// of them or on none.
+void take_slower(TunerTables& tables, const TunerTables& other) {
+  tables.known = tables.known && other.known;
+  for (double TunerTables::*rate : {&TunerTables::bus, &TunerTables::ll, &TunerTables::ll128, &TunerTables::nvls})
+    tables.*rate = std::min(tables.*rate, other.*rate);
+}
+
 /// Shares of the native rate, which becomes the lesser one.
 void take_slower_native(Interconnect& links, const Interconnect& other) {
   const BytesPerSecond least = std::min(links.native, other.native);
@@ -70,6 +78,7 @@ void take_slower(Interconnect& links, const Interconnect& other) {
        {&Interconnect::small_messages, &Interconnect::middle_messages, &Interconnect::bulk})
     take_slower(links.*protocol, other.*protocol);
   take_slower(links.peers, other.peers);
+  take_slower(links.tuner, other.tuner);
 }
 
 }  // namespace stepcast

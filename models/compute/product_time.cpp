@@ -61,6 +61,28 @@ double in_norm(double a, double b, double exponent) {
   return longer * std::pow(1 + std::pow(ratio, exponent), 1 / exponent);
 }
 
+/// Seconds of the quickest tile and split of k at full rate; of the first that takes no longer than `enough`.
+double quickest_tile(const ProductShape& s, const ProductDevice& device, double enough) {
+  const double partial_sums = 4 * s.batch * s.m * s.n * 2 / (device.memory.value() * device.cache_speedup);
+  const double per_flop = 1 / device.multiprocessor_rate.value();
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const double tiles = std::ceil(s.m / kTiles[i].m) * std::ceil(s.n / kTiles[i].n) * s.batch;
+    const double work = 2 * device.tile_cost[i] * per_flop;
+    for (int split = 1; split <= device.most_splits; split *= 2) {
+      if (split > 1 && (s.k < kShortestSplit * split || tiles * split > 2 * device.multiprocessors)) break;
+      const double filled = tiles * split / device.multiprocessors;
+      const double waves =
+          std::max(1.0, device.whole_wave_share * std::ceil(filled) + (1 - device.whole_wave_share) * filled);
+      double seconds = waves * (s.k / split + device.start_up_k) * work;
+      if (split > 1) seconds += device.split_cost.value() + split * partial_sums;
+      best = std::min(best, seconds);
+      if (best <= enough) return best;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 bool on_matrix_unit(const Accelerator& accelerator, FlopsPerSecond peak) {
@@ -101,23 +123,7 @@ ProductDevice product_device(const Accelerator& accelerator, const OperatorProfi
 }
 
 Seconds arithmetic_time(const ProductShape& s, const ProductDevice& device) {
-  const double partial_sums = 4 * s.batch * s.m * s.n * 2 / (device.memory.value() * device.cache_speedup);
-  const double per_flop = 1 / device.multiprocessor_rate.value();
-  double best = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < kTiles.size(); ++i) {
-    const double tiles = std::ceil(s.m / kTiles[i].m) * std::ceil(s.n / kTiles[i].n) * s.batch;
-    const double work = 2 * device.tile_cost[i] * per_flop;
-    for (int split = 1; split <= device.most_splits; split *= 2) {
-      if (split > 1 && (s.k < kShortestSplit * split || tiles * split > 2 * device.multiprocessors)) break;
-      const double filled = tiles * split / device.multiprocessors;
-      const double waves =
-          std::max(1.0, device.whole_wave_share * std::ceil(filled) + (1 - device.whole_wave_share) * filled);
-      double seconds = waves * (s.k / split + device.start_up_k) * work;
-      if (split > 1) seconds += device.split_cost.value() + split * partial_sums;
-      best = std::min(best, seconds);
-    }
-  }
-  return Seconds(best / (s.accumulates ? device.accumulate_share : 1));
+  return Seconds(quickest_tile(s, device, 0) / (s.accumulates ? device.accumulate_share : 1));
 }
 
 std::array<double, kTiles.size()> tile_costs(double exponent) {
@@ -143,8 +149,10 @@ Seconds product_time(const ProductShape& shape, const ProductCall& call, const P
 Seconds sustained_time(const ProductShape& shape, const ProductDevice& device) {
   const double share = shape.accumulates ? device.accumulate_share : 1;
   const double sustained = flops(shape) / (share * device.sustained_rate.value());
-  const double arithmetic = arithmetic_time(shape, device).value(), traffic = traffic_seconds(shape, {}, device);
-  // No norm exceeds the sum, so its powers are spared where the sum is within what is sustained.
+  const double traffic = traffic_seconds(shape, {}, device);
+  // No norm exceeds the sum: a tile whose arithmetic and traffic together are within what is sustained spares the
+  // others and the norm's powers.
+  const double arithmetic = quickest_tile(shape, device, share * (sustained - traffic)) / share;
   if (arithmetic + traffic <= sustained) return device.launch + Seconds(sustained);
   return device.launch + Seconds(std::max(sustained, in_norm(arithmetic, traffic, device.overlap_exponent)));
 }

@@ -81,8 +81,7 @@ std::vector<int> joined_states(const Fold& fold, bool ends_meet) {
   const auto join = [&](int a, int b) { out[static_cast<std::size_t>(root_of(out, a))] = root_of(out, b); };
   const ReplicaClass& first = fold.classes.front();
   for (const ReplicaClass& replicas : fold.classes)
-    for (std::size_t stage = 0; stage < replicas.state.size(); ++stage)
-      join(replicas.state[stage], first.state[stage]);
+    for (std::size_t stage = 0; stage < replicas.state.size(); ++stage) join(replicas.state[stage], first.state[stage]);
   if (ends_meet) join(first.state.front(), first.state.back());
   return out;
 }

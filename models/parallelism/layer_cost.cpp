@@ -90,8 +90,8 @@ CollectiveCost cost_of(const LayerStep& step, const GroupShape& group, const Job
   if (dispatched) return expert_dispatch_cost(step.payload, group, job);
   // Only batch norms meet other replicas within a layer.
   const Joined joined = step.communication == LayerCommunication::data ? Joined::replicas : Joined::replica;
-  return job_collective(kind_of(step.collective), step.payload, group, job,
-                        scenario.spec.strategy.collective_algorithm, joined);
+  return job_collective(kind_of(step.collective), step.payload, group, job, scenario.spec.strategy.collective_algorithm,
+                        joined);
 }
 
 Piece collective_piece(const LayerStep& step, const Job& job) {

@@ -172,8 +172,8 @@ Interconnect links_in_state(const Scenario& scenario, const NodeMap& map, const 
   return out;
 }
 
-/// Links as libraries find them when they start on nodes that meet: kinds and NICs count, how fast they happen to be does
-/// not, and of each figure the least that any rank has, which all take (NCCL: src/init.cc, initTransportsRank).
+/// Links as libraries find them when they start on nodes that meet: kinds and NICs count, how fast they happen to be
+/// does not, and of each figure the least that any rank has, which all take (NCCL: src/init.cc, initTransportsRank).
 class LinksAsBuilt {
  public:
   LinksAsBuilt(const Scenario& scenario, const NodeMap& map) : scenario_(scenario), map_(map) {}
@@ -298,7 +298,8 @@ Job lower(const Scenario& scenario, const JobNodes& nodes) {
   for (const LayerCost& layer : job.layer_kinds) job.slowest_backward.push_back(layer.backward());
   std::vector<Job> others;
   for (std::size_t i = 1; i < job.fold.states.size(); ++i) {
-    Job& other = others.emplace_back(lower_for(scenario, map, job.fold.states[i], {built.of(job.fold.states[i]), built.of(joined[i])}));
+    Job& other = others.emplace_back(
+        lower_for(scenario, map, job.fold.states[i], {built.of(job.fold.states[i]), built.of(joined[i])}));
     // The switches stay what they are.
     other.interconnect.uplinks = job.interconnect.uplinks;
     for (std::size_t kind = 0; kind < job.slowest_backward.size(); ++kind)

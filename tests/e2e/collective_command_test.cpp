@@ -288,7 +288,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"--op parameter_server_push --sizes 1K --ranks 64 --cluster dgx-h100 --routing ecmp "
             "--set cluster.fabric.nodes_per_leaf=4",
             "--routing"},
-        Bad{"--op all_reduce --sizes 1K --ranks 64 --ranks-per-node 1 --cluster rental-ryzen9-7950x-128gb --routing ecmp "
+        Bad{"--op all_reduce --sizes 1K --ranks 64 --ranks-per-node 1 --cluster rental-ryzen9-7950x-128gb --routing "
+            "ecmp "
             "--set cluster.fabric.nodes_per_leaf=4",
             "--routing"},
         Bad{"--op parameter_server_push --sizes 1K --ranks 16 --cluster dgx-h100 --servers-per-node 9",

@@ -165,8 +165,9 @@ TEST_F(OutlookTest, UpdatesHaveTheFiguresOfTheReport) {
       EXPECT_NE(report.find(figures[i].second), std::string::npos) << figures[i].first;
     }
     EXPECT_EQ(shown.chart.series.empty(), !updates.staleness) << scenario;
-    if (updates.staleness)
+    if (updates.staleness) {
       EXPECT_EQ(shown.chart.series[0].values.size(), staleness_classes(*updates.staleness).size()) << scenario;
+    }
   }
 }
 

@@ -60,7 +60,9 @@ TEST_F(WindowTest, ASweepMarksWhatDoesNotFitMemory) {
     const bool marked = why.text.startsWith("does not fit, ") && why.text.endsWith(" GiB over");
     large += marked ? 1 : 0;
     EXPECT_EQ(marked, why.tone == FigureCell::Tone::bad) << plain(why.text);
-    if (marked) EXPECT_EQ(figure.tone, FigureCell::Tone::muted);
+    if (marked) {
+      EXPECT_EQ(figure.tone, FigureCell::Tone::muted);
+    }
   }
   ASSERT_EQ(exhibit.table.rows.size(), 6U);
   EXPECT_EQ(large, 3) << "all but 64 servers with a micro-batch of 1, and what is not legal";

@@ -402,6 +402,31 @@ TEST(CheckBaseline, NamesThatNothingHasAreRefused) {
               testing::HasSubstr("/scenarios/a.json/metrics/tokens_per_second: there is no metric"));
 }
 
+// Figures of two methods differ without a change of the program: none is compared, and no regression is reported.
+TEST(CheckBaseline, AnotherFidelityIsBadInputAndNoRegression) {
+  BaselineEntry entry = baseline_entry(prediction());
+  entry.fidelity = prediction().fidelity == "analytic" ? "simulated" : "analytic";
+  entry.metrics["tokens_per_s"] *= 2;
+  const CheckReport report{
+      CheckKind::baseline, "b.json", {check_against_baseline("a.json", prediction(), entry, {}, {})}};
+  EXPECT_EQ(report.exit_code(), 2);
+  EXPECT_TRUE(report.scenarios[0].metrics.empty());
+  EXPECT_THAT(report.scenarios[0].errors,
+              ElementsAre(testing::StartsWith("a.json: the baseline is " + entry.fidelity)));
+}
+
+TEST(CheckMeasured, WhatHoldsNothingToCompareIsOneFault) {
+  MeasuredResults run;
+  run.samples["step_time_s"] = run.samples["mfu"] = {{1, 1, 1, 1}};
+  const ScenarioCheck warm = check_against_measured("a", prediction(), run, {}, 10);
+  EXPECT_THAT(warm.errors, ElementsAre("no sample is left after the warm-up: 4 of step_time_s, 4 of mfu"));
+  EXPECT_EQ((CheckReport{CheckKind::measured, "m.csv", {warm}}).exit_code(), 2);
+  MeasuredResults other;
+  other.samples["mfu"] = {{0.4}};
+  EXPECT_THAT(check_against_measured("a", prediction(), other, {}, std::nullopt).errors,
+              ElementsAre("the measured results hold no step time or throughput to compare"));
+}
+
 TEST(CheckMeasured, TheForecastsIntervalBoundsWhatIsTolerated) {
   const double step = prediction().step_time.value(), high = prediction().step_time_high().value();
   const auto with = [&](double seconds) {

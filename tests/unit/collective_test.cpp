@@ -460,9 +460,9 @@ TEST(InterconnectOf, LlGetsNoMoreOutOfANodeThanItsProcessorsPass) {
   EXPECT_DOUBLE_EQ(cap(8), 0.5);  // no library
   machine.machine.library = &library;
   EXPECT_NEAR(cap(8), 20.4 / 96, kTight);
-  EXPECT_NEAR(cap(1), 0.5, kTight);                // one rank has a NIC of 24 GB/s, of which LL reaches 12
-  EXPECT_NEAR(cap(2), 20.4 / 48, kTight);          // two have two
-  EXPECT_NEAR(cap(8, 2), 20.4 / 48, kTight);       // what the up-links leave of the NICs
+  EXPECT_NEAR(cap(1), 0.5, kTight);           // one rank has a NIC of 24 GB/s, of which LL reaches 12
+  EXPECT_NEAR(cap(2), 20.4 / 48, kTight);     // two have two
+  EXPECT_NEAR(cap(8, 2), 20.4 / 48, kTight);  // what the up-links leave of the NICs
   EXPECT_NEAR(cap(8, 8), 0.5, kTight);
   EXPECT_EQ(interconnect_of(machine.machine).bulk.node_limit, BytesPerSecond(0));
   EXPECT_EQ(interconnect_of(machine.machine).middle_messages.node_limit, BytesPerSecond(0));

@@ -123,13 +123,14 @@ TEST(ClosedForm, AStragglerSlowsEveryReplica) {
 // Algorithms are chosen by links as they were built, up-links included: a node that is hardly slower changes none.
 TEST(ClosedForm, ANodeThatIsHardlySlowerChangesNoAlgorithm) {
   for (const char* algorithm : {"auto", "hierarchical"}) {
-    Json json{{"cluster",
-               {{"node", "dgx-h100"},
-                {"nodes", 4},
-                {"fabric",
-                 {{"preset", "fat-tree"}, {"nodes_per_leaf", 2}, {"oversubscription", 8}, {"placement", "scattered"}}}}},
-              {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
-              {"strategy", {{"framework", "pytorch-ddp"}, {"collective_algorithm", algorithm}}}};
+    Json json{
+        {"cluster",
+         {{"node", "dgx-h100"},
+          {"nodes", 4},
+          {"fabric",
+           {{"preset", "fat-tree"}, {"nodes_per_leaf", 2}, {"oversubscription", 8}, {"placement", "scattered"}}}}},
+        {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+        {"strategy", {{"framework", "pytorch-ddp"}, {"collective_algorithm", algorithm}}}};
     const Scenario healthy = scenario(json);
     for (const char* speed : {"compute_speed", "network_speed", "native_speed"}) {
       json["cluster"]["conditions"] = Json::array({{{"nodes", {3}}, {speed, 0.99999}}});

@@ -162,7 +162,7 @@ TEST(StatedPrice, IsNotThatOfOtherNodes) {
         .cost_basis;
   };
   EXPECT_THAT(basis("cluster.cost.node_purchase_usd=1000"),
-              testing::AllOf(testing::HasSubstr("1 × dgx-h100 bought at $1000 a node"),
+              testing::AllOf(testing::HasSubstr("1 × dgx-h100 bought at $1,000 a node"),
                              testing::HasSubstr("1 × dgx-a100-80gb bought at $199,000 a node")));
   EXPECT_THAT(basis("cluster.cost.node_rent_usd_per_h=20"),
               testing::AllOf(testing::HasSubstr("1 × dgx-h100 rented at $20"),

@@ -223,10 +223,15 @@ TEST(Explain, SaysWhereSamplesToTheTargetMayGrow) {
   for (const SettingEffect& effect : explanation.settings) {
     if (!effect.legal) continue;
     const std::string words = effect.words.front();
-    if (words.starts_with("strategy.compression") && words.find("fp16") == std::string::npos)
+    if (words.starts_with("strategy.compression") && words.find("fp16") == std::string::npos) {
       EXPECT_TRUE(effect.more_samples) << words;
-    if (effect.change == "local_steps 500 → 1000") EXPECT_TRUE(effect.more_samples);
-    if (effect.change == "local_steps 500 → 250") EXPECT_FALSE(effect.more_samples);
+    }
+    if (effect.change == "local_steps 500 → 1000") {
+      EXPECT_TRUE(effect.more_samples);
+    }
+    if (effect.change == "local_steps 500 → 250") {
+      EXPECT_FALSE(effect.more_samples);
+    }
     marked += effect.more_samples ? 1 : 0;
   }
   EXPECT_GT(marked, 1);

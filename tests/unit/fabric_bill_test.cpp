@@ -68,8 +68,8 @@ TEST(FabricBill, HasPortsForNodesThatHelp) {
   const char* servers = "systems/tensorflow-ps-sync.json";
   const FabricBill beside = bill(servers, {"cluster.node=dgx-1-v100-16gb", "strategy.parameter_servers.count=64",
                                            "strategy.parameter_servers.node=dgx-1-v100-16gb"});
-  const FabricBill all =
-      bill("resnet50-v100-8nodes.json", {"cluster.node=dgx-1-v100-16gb", "cluster.nodes=72", "workload.global_batch=18432"});
+  const FabricBill all = bill("resnet50-v100-8nodes.json",
+                              {"cluster.node=dgx-1-v100-16gb", "cluster.nodes=72", "workload.global_batch=18432"});
   ASSERT_TRUE(beside.price && all.price);
   EXPECT_EQ(*beside.price, *all.price);
   EXPECT_EQ(*beside.power, *all.power);
@@ -79,10 +79,10 @@ TEST(FabricBill, HasPortsForNodesThatHelp) {
 }
 
 TEST(FabricBill, SaysWhatPortsOfOtherNicsAreTakenFor) {
-  const FabricBill bill = fabric_bill(
-      shipped("systems/tensorflow-ps-sync.json",
-              {"cluster.node=dgx-1-v100-16gb", "strategy.parameter_servers.node=rental-epyc-9454p-256gb"}),
-      catalog());
+  const FabricBill bill =
+      fabric_bill(shipped("systems/tensorflow-ps-sync.json",
+                          {"cluster.node=dgx-1-v100-16gb", "strategy.parameter_servers.node=rental-epyc-9454p-256gb"}),
+                  catalog());
   EXPECT_THAT(bill.assumed, Contains(testing::HasSubstr("of the parameter servers take ports of 100 Gb/s")));
   EXPECT_THAT(bill.unknown, testing::Not(Contains(testing::HasSubstr("ports for"))));
 }

@@ -55,6 +55,17 @@ TEST(MegatronScript, ArithmeticIsDone) {
   EXPECT_THAT(faults_of("A=$((A+1))\n" + std::string(kSmall) + "--vocab-size $A"), HasSubstr("--vocab-size"));
 }
 
+// Eight ways of tensor parallelism would be lost with a letter, and a note on it be easily passed over.
+TEST(MegatronScript, AMisspeltOptionIsOneFault) {
+  const std::string slip = faults_of(std::string(kSmall) + "--vocab-size 32000 --tensor-model-paralel-size 8");
+  EXPECT_THAT(slip, HasSubstr("--tensor-model-paralel-size: unknown option; did you mean "
+                              "--tensor-model-parallel-size?"));
+  std::string lacks = std::string(kSmall) + "--vocab-size 32000";
+  lacks.replace(lacks.find("--num-layers"), 12, "--num-layesr");
+  EXPECT_THAT(faults_of(lacks), AllOf(HasSubstr("--num-layesr: unknown option"), testing::Not(HasSubstr("missing"))));
+  EXPECT_EQ(faults_of(std::string(kSmall) + "--vocab-size 32000 --num-layers-of-mine 8"), "");
+}
+
 // Megatron-FSDP cuts what it says that it cuts, and without a flag nothing is cut.
 TEST(MegatronScript, ShardingIsThatOfItsFlags) {
   const auto sharding = [](const std::string& flags) {

@@ -83,5 +83,18 @@ TEST(MisspeltKeys, AreOneFaultEachInEveryShippedScenario) {
   }
 }
 
+// "nodez" beside "node" stands for nothing that lacks: what is wrong with the node is told at once.
+TEST(MisspeltKeys, AKeyBesideTheOneItResemblesHidesNoFaultOfIt) {
+  const Json document = {{"cluster", {{"node", "dgx-h10"}, {"nodes", 4}, {"nodez", 3}}},
+                         {"workload", {{"model", "gpt3-13b"}, {"global_batch", 64}}}};
+  try {
+    resolve(document, "my.json", {}, test::catalog());
+    ADD_FAILURE() << "was not noticed";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("/cluster/nodez: cluster has no key"),
+                                             testing::HasSubstr("did you mean \"dgx-h100\"")));
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::misspelt_keys_test

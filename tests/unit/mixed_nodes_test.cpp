@@ -89,6 +89,18 @@ TEST(MixedNodes, ACommunicatorOverTwoKindsRunsOneAlgorithm) {
     }
 }
 
+// Tensor parallelism within nodes of both kinds, of which one has switches that add: joined by context parallelism they
+// are one replica, and none of its collectives may count on them.
+TEST(MixedNodes, SwitchesThatAddOnOneKindAloneAddNowhere) {
+  for (const auto& [own, other] :
+       {std::pair(kA100, kOneNic), std::pair(kOneNic, kA100), std::pair("dgx-h100", kA100)}) {
+    const Json strategy{{"tensor_parallel", 8}, {"context_parallel", 2}, {"micro_batch", 1}};
+    const Scenario s = scenario(document(own, other, {1}, strategy));
+    EXPECT_GT(estimate(lower(s)).step_time, Seconds(0)) << own;
+    EXPECT_LT(estimate(lower(s)).step_time, 10_s) << own;
+  }
+}
+
 // Replicas that lie on whole nodes meet in their gradients alone, which go at the NICs of those that have fewest.
 TEST(MixedNodes, GradientsGoAtTheSlowerKindsNics) {
   const Json whole{{"tensor_parallel", 8}, {"micro_batch", 1}, {"overlap_gradients", false}, {"sharding", "none"}};

@@ -292,7 +292,8 @@ TEST(FailuresOfHelpers, StopTrainingWhereTheyHoldItsState) {
                 twentyfour = between(servers, fmt::format(fmt::runtime(same), 24));
   EXPECT_NEAR(eight / twentyfour, 2, 1e-9);
   const char* actors = "systems/rl-actors-learners.json";
-  EXPECT_EQ(between(actors, "strategy.actors.nodes=6"), between(actors, "strategy.actors.nodes=60"));
+  EXPECT_DOUBLE_EQ(between(actors, "strategy.actors.nodes=6").value(),
+                   between(actors, "strategy.actors.nodes=60").value());
   EXPECT_THAT(analytic(actors, "run.seed=1").assumptions,
               Contains(HasSubstr("a lost actor costs its samples, not the job, as actors hold no state")));
 }

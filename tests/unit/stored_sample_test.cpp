@@ -68,7 +68,8 @@ TEST(UnknownStorage, IsNoFasterThanTheNics) {
 
 // Several samples of 100 MB in a file of 100 MB are none.
 TEST(SmallFiles, NeedNoShardsOfTheirSize) {
-  const Scenario scenario = shipped("resnet50-v100-8nodes.json", {"workload.input.sample_kB=100000", "workload.input.samples_per_file=1"});
+  const Scenario scenario =
+      shipped("resnet50-v100-8nodes.json", {"workload.input.sample_kB=100000", "workload.input.samples_per_file=1"});
   EXPECT_THAT(input_advice(scenario, input_pipeline(scenario), 1e9), Not(Contains(HasSubstr("shards"))));
 }
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/shell_tokens.hpp"
 #include "calibration/importers/text_file.hpp"
 
@@ -149,7 +150,7 @@ void ArgumentList::add_value(const std::string& option, std::string word) {
 }
 
 bool ArgumentList::has(const std::string& option) {
-  known_.insert(option);
+  known_[option] = true;
   return options_.contains(option);
 }
 
@@ -191,6 +192,27 @@ std::optional<int> ArgumentList::whole(const std::string& option, int least) {
 std::string ArgumentList::variable(const std::string& name) {
   const std::string* found = script_.values.find(name);
   return found ? script_.values.resolved(*found) : std::string();
+}
+
+bool ArgumentList::refuse_as(const std::string& wanted) {
+  if (options_.contains(wanted)) return false;
+  const auto bare = [](std::string_view option) {
+    return option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  };
+  for (const std::string& option : unknown()) {
+    if (!is_slip(bare(option), bare(wanted))) continue;
+    diagnostics_.error("", fmt::format("{}: unknown option", option), fmt::format("did you mean {}?", wanted));
+    known_.emplace(option, false);
+    return true;
+  }
+  return false;
+}
+
+void ArgumentList::refuse_misspelt() {
+  std::vector<std::string> wanted;
+  for (const auto& [option, asked] : known_)
+    if (asked) wanted.push_back(option);
+  for (const std::string& option : wanted) refuse_as(option);
 }
 
 std::vector<std::string> ArgumentList::unknown() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,7 +38,12 @@ class ArgumentList {
   /// A variable of the script; empty when it sets none.
   std::string variable(const std::string& name);
   /// Marks an option as known: what it says costs neither time nor memory, or is said elsewhere.
-  void ignore(std::string_view option) { known_.emplace(option); }
+  void ignore(std::string_view option) { known_.emplace(option, false); }
+  /// Whether an option that nobody knows is this asked-for one, which the list lacks, with a slip of the pen; then it
+  /// is a fault, and known from then on.
+  bool refuse_as(const std::string& wanted);
+  /// The same of every option that was asked for: what stands in for it would be somebody else's choice.
+  void refuse_misspelt();
   /// Options that nobody asked for, sorted.
   [[nodiscard]] std::vector<std::string> unknown() const;
   [[nodiscard]] bool empty() const { return options_.empty(); }
@@ -62,7 +68,7 @@ class ArgumentList {
   std::set<std::string> elsewhere_;  ///< options that the command does not get
   std::vector<std::string> unset_;   ///< references to variables that nothing sets
   std::map<std::string, std::vector<std::string>> options_;
-  std::set<std::string> known_;
+  std::map<std::string, bool, std::less<>> known_;  ///< options, and whether they were asked for
 };
 
 }  // namespace stepcast

@@ -105,6 +105,7 @@ class MegatronReader {
   }
 
   ImportedScenario finish(const std::string& name) {
+    in_.list.refuse_misspelt();
     std::vector<std::string> unknown;
     for (const std::string& option : in_.list.unknown())
       if (!passed_over_(option)) unknown.push_back(option);

@@ -16,7 +16,7 @@ MegatronArguments::MegatronArguments(std::string_view text, const ImportTarget& 
 }
 
 int MegatronArguments::required(const std::string& option) {
-  if (!list.has(option)) diagnostics.error("", fmt::format("missing: {}", option));
+  if (!list.has(option) && !list.refuse_as(option)) diagnostics.error("", fmt::format("missing: {}", option));
   return list.whole(option).value_or(0);
 }
 

@@ -16,6 +16,13 @@ double flops_per_cycle(const Accelerator& part, double clock_MHz) {
   return part.sm_count > 0 && clock_MHz > 0 ? peak.value() / (part.sm_count * clock_MHz * 1e6) : 0;
 }
 
+/// Of the nearest family that has it: where no clock is published, a generation's multiprocessors are alike.
+double known_flops_per_cycle(const std::vector<OperatorFamily>& nearest) {
+  for (const OperatorFamily& family : nearest)
+    if (family.flops_per_cycle > 0) return family.flops_per_cycle;
+  return 0;
+}
+
 OperatorPrediction refused(std::string reason) {
   OperatorPrediction out;
   out.reason = std::move(reason);
@@ -95,8 +102,9 @@ OperatorPrediction OperatorMachines::predict(const MeasuredOperator& measured) {
       return refused(
           fmt::format("{} is not in the catalogue{}", measured.accelerator, hint.empty() ? "" : ": " + hint));
     }
-    const OperatorFamily own = family_of(*part);
+    OperatorFamily own = family_of(*part);
     const std::vector<OperatorFamily> nearest = nearest_of(own);
+    if (own.flops_per_cycle == 0) own.flops_per_cycle = known_flops_per_cycle(nearest);
     if (own.profile == nullptr && own.compute == nullptr && nearest.empty())
       return refused(fmt::format("neither operators nor steps of {} are known, nor a sibling's", part->family));
     known = machines_.emplace(measured.accelerator, CompletedMachine(own, nearest)).first;
