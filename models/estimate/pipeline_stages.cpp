@@ -30,7 +30,9 @@ void PipelineStages::hand_over() {
     const int from = chunks[c].stage;
     const int to = chunks[c + 1].stage;
     if (c < count) {
-      const Boundary& boundary = boundaries_.emplace_back(boundary_between(from, to, chunks[c].send));
+      const bool like_the_last = c > 0 && like_last_boundary(c);
+      boundaries_.push_back(like_the_last ? boundaries_.back() : boundary_between(from, to, chunks[c].send));
+      const Boundary& boundary = boundaries_.back();
       const std::size_t times = (boundaries - c - 1) / count + 1;
       links.add(boundary.message, boundary.time, from, to, static_cast<double>(times));
     }
@@ -46,6 +48,14 @@ void PipelineStages::hand_over() {
   if (!overlap) return;
   message_ = handed_over_ / static_cast<double>(boundaries);
   for (std::size_t s = 0; s + 1 < count; ++s) times_[s].message = boundaries_[s].time;
+}
+
+bool PipelineStages::like_last_boundary(std::size_t chunk) const {
+  const std::vector<Chunk>& chunks = stages_.job().chunks;
+  const Chunk &before = chunks[chunk - 1], &from = chunks[chunk], &to = chunks[chunk + 1];
+  const auto job = [&](const Chunk& at) { return &stages_.at(static_cast<std::size_t>(at.stage)); };
+  return from.send == before.send && job(from) == job(before) && job(to) == job(from) &&
+         message_pair(*job(from), from.stage, to.stage) == boundaries_.back().message.pair;
 }
 
 PipelineStages::Boundary PipelineStages::boundary_between(int from, int to, Bytes bytes) const {

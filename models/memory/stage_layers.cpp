@@ -13,6 +13,7 @@ namespace {
 constexpr double kBlocksAtHand = 2;
 
 void add_weights(StageLayers& stage, const LayerCost& layer) {
+  if (stage.weights.empty()) stage.weights.reserve(layer.weight_shapes.size());
   for (const WeightShape& shape : layer.weight_shapes) {
     const double elements = shape.in * shape.out;
     if (!is_block(layer.role)) {
@@ -39,10 +40,10 @@ void add_layers(StageLayers& stage, const LayerCost& layer, const Retained& kept
   // Every layer's backward pass has the gradient of its output and makes that of its input.
   Bytes& gradients = layer.role == LayerRole::output ? stage.output_gradients : stage.gradients;
   gradients = std::max({gradients, layer.gradients_at_once, 2.0 * layer.output});
-  add_weights(stage, layer);
 }
 
-void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
+/// `last_kind`: of the chunk before, whose weights are known.
+void add_chunk(StageLayers& stage, int& last_kind, const Chunk& chunk, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const Degrees& degrees = scenario.degrees;
   const int alive =
@@ -61,6 +62,8 @@ void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
     (away ? offloaded : waiting) += kept.waiting * count;
     if (away) stage.fetched = std::max(stage.fetched, kBlocksAtHand * kept.waiting);
     add_layers(stage, layer, kept, count, std::max(1, scenario.framework->layers_per_unit));
+    if (kind != last_kind) add_weights(stage, layer);
+    last_kind = kind;
   }
   stage.kept += waiting * alive;
   stage.offloaded += offloaded * alive;
@@ -73,9 +76,10 @@ void add_chunk(StageLayers& stage, const Chunk& chunk, const Job& job) {
 
 StageLayers stage_layers(const Job& job, int stage) {
   StageLayers layers;
+  int last_kind = -1;
   const auto stages = static_cast<std::size_t>(job.scenario->degrees.pp);
   for (auto c = static_cast<std::size_t>(stage); c < job.chunks.size(); c += stages)
-    add_chunk(layers, job.chunks[c], job);
+    add_chunk(layers, last_kind, job.chunks[c], job);
   return layers;
 }
 

@@ -39,10 +39,13 @@ constexpr double kPerLayerKernels = 6;
 /// (models/workload/attention.cpp).
 constexpr int kUnfusedCoreKernels = 3;
 
-/// Sharpness of the transition between device-bound and host-bound layers: x ⊔ y = (x⁴ + y⁴)^(1/4), of
-/// tensor-parallel ranks (x² + y²)^(1/2): each collective of a layer waits for the rank whose host is behind just then
+/// The transition between device-bound and host-bound layers, of two times in units of one: x ⊔ 1 = (x⁴ + 1)^(1/4), of
+/// tensor-parallel ranks (x² + 1)^(1/2): each collective of a layer waits for the rank whose host is behind just then
 /// (docs/models/training-fit.md).
-constexpr double kHostSharpness = 4, kHostsSharpness = 2;
+double stretched_by_host(double ratio, bool of_several) {
+  const double square = ratio * ratio;
+  return of_several ? std::sqrt(1 + square) : std::sqrt(std::sqrt(1 + square * square));
+}
 
 CollectiveKind kind_of(LayerCollective collective) {
   switch (collective) {
@@ -110,9 +113,42 @@ Piece collective_piece(const LayerStep& step, const Job& job) {
   return piece;
 }
 
+/// Collectives of one layer, which come several times: in both passes, and in what is recomputed.
+class LayerCollectives {
+ public:
+  explicit LayerCollectives(const Job& job) : job_(job) {}
+
+  const Piece& of(const LayerStep& step) {
+    for (const Known& known : known_)
+      if (known.payload == step.payload && known.calls == step.calls && known.collective == step.collective &&
+          known.communication == step.communication)
+        return known.piece;
+    return known_
+        .emplace_back(
+            Known{step.communication, step.collective, step.payload, step.calls, collective_piece(step, job_)})
+        .piece;
+  }
+
+  [[nodiscard]] const Job& job() const { return job_; }
+
+ private:
+  struct Known {
+    LayerCommunication communication;
+    LayerCollective collective;
+    Bytes payload;
+    double calls;
+    Piece piece;
+  };
+
+  const Job& job_;
+  std::vector<Known> known_;
+};
+
 /// Adds a layer's steps to a segment. A collective marked overlappable runs beside the operator after it.
-void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& job) {
-  segment.pieces.reserve(segment.pieces.size() + steps.size() + 1);
+void append(Segment& segment, const std::vector<LayerStep>& steps, LayerCollectives& collectives) {
+  const Job& job = collectives.job();
+  constexpr std::size_t kAfterSteps = 4;  // waits for peers and host, and passes over parameters
+  segment.pieces.reserve(segment.pieces.size() + steps.size() + kAfterSteps);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const LayerStep& step = steps[i];
     if (step.communication == LayerCommunication::none) {
@@ -121,7 +157,7 @@ void append(Segment& segment, const std::vector<LayerStep>& steps, const Job& jo
       segment.flops += step.op.flops;
       continue;
     }
-    Piece piece = collective_piece(step, job);
+    Piece piece = collectives.of(step);
     const bool followed = i + 1 < steps.size() && steps[i + 1].communication == LayerCommunication::none;
     if (step.overlappable && followed) {
       piece.beside = 1;
@@ -198,19 +234,19 @@ Seconds host_forward(LayerRole role, const LayerWork& work, char half, const Sce
 }
 
 /// Where the host issues more slowly than the device works, the device waits at the end of the layer.
-void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share, double sharpness) {
+void add_host_gap(Segment& segment, Seconds host, Seconds device_time, double share, bool of_several) {
   if (host <= Seconds(0) || device_time <= Seconds(0)) return;
-  const double ratio = host / device_time;
-  const double stretched = std::pow(1 + std::pow(ratio, sharpness), 1 / sharpness);
-  const Seconds gap = device_time * (stretched - 1) * share;
+  const Seconds gap = device_time * (stretched_by_host(host / device_time, of_several) - 1) * share;
   // Far from the transition the gap is nothing; leaving it out keeps traces readable.
   if (gap > 0.001 * device_time * share) segment.add_wait(Wait::kernels, gap);
 }
 
 /// Peers meet in every collective, so the slowest of them sets the pace: the mean device waits at the end of each
 /// layer.
-void add_peer_wait(Segment& segment, const Job& job) {
-  segment.add_wait(Wait::peers, segment.compute * (slowest_of(job.scenario->degrees.devices()) - 1));
+void add_peer_wait(LayerCost& cost, const Job& job) {
+  const double behind = slowest_of(job.scenario->degrees.devices()) - 1;
+  for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight})
+    segment->add_wait(Wait::peers, segment->compute * behind);
 }
 
 /// Hooks and bucket copies of a data-parallel wrapper stretch the backward passes that reduce gradients; micro-batches
@@ -228,11 +264,12 @@ void append_wrapper(LayerCost& cost, const Job& job) {
 }
 
 /// What the backward pass repeats of the forward pass. Returns the share of a forward pass's launches.
-double append_recompute(Segment& segment, const LayerWork& work, const Job& job) {
-  const StrategySpec& strategy = job.scenario->spec.strategy;
-  const bool stops_early = job.scenario->framework->recompute_stops_early;
+double append_recompute(Segment& segment, const LayerWork& work, LayerCollectives& collectives) {
+  const Scenario& scenario = *collectives.job().scenario;
+  const StrategySpec& strategy = scenario.spec.strategy;
+  const bool stops_early = scenario.framework->recompute_stops_early;
   const auto add = [&](const std::vector<LayerStep>& steps) {
-    append(segment, steps, job);
+    append(segment, steps, collectives);
     return work.forward.empty() ? 0.0 : kernels(steps) / std::max(1.0, kernels(work.forward));
   };
   switch (strategy.recompute) {
@@ -426,10 +463,11 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   LayerCost cost;
   cost.role = role;
   cost.repeats = repeats;
-  append(cost.forward, work.forward, job);
-  const double repeated = block && repeats ? append_recompute(cost.backward_input, work, job) : 0;
-  append(cost.backward_input, work.backward_input, job);
-  append(cost.backward_weight, work.backward_weight, job);
+  LayerCollectives collectives(job);
+  append(cost.forward, work.forward, collectives);
+  const double repeated = block && repeats ? append_recompute(cost.backward_input, work, collectives) : 0;
+  append(cost.backward_input, work.backward_input, collectives);
+  append(cost.backward_weight, work.backward_weight, collectives);
   const double trained = work.parameters + work.expert_parameters;
   append_accumulation(cost.backward_weight, trained, job);
   append_parameter_pass(cost.backward_weight, trained, job);
@@ -437,19 +475,19 @@ LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   if (block) append_stacking(cost, job);
 
   append_wrapper(cost, job);
-  for (Segment* segment : {&cost.forward, &cost.backward_input, &cost.backward_weight}) add_peer_wait(*segment, job);
+  add_peer_wait(cost, job);
 
   const char half = block && scenario.model->transformer ? scenario.model->transformer->half(index) : '\0';
   const Seconds host = host_forward(role, work, half, scenario);
-  const double sharpness = scenario.degrees.tp > 1 ? kHostsSharpness : kHostSharpness;
-  add_host_gap(cost.forward, host, cost.forward.total(), 1, sharpness);
+  const bool of_several = scenario.degrees.tp > 1;
+  add_host_gap(cost.forward, host, cost.forward.total(), 1, of_several);
   const Seconds input = cost.backward_input.total();
   const Seconds weight = cost.backward_weight.total();
   const Seconds backward = input + weight;
   if (backward > Seconds(0)) {
     const Seconds host_backward = host * (framework.host_backward_factor + repeated);
-    add_host_gap(cost.backward_input, host_backward, backward, input / backward, sharpness);
-    add_host_gap(cost.backward_weight, host_backward, backward, weight / backward, sharpness);
+    add_host_gap(cost.backward_input, host_backward, backward, input / backward, of_several);
+    add_host_gap(cost.backward_weight, host_backward, backward, weight / backward, of_several);
   }
   add_offload_wait(cost, job);
   if (scenario.spec.strategy.overlap_expert_parallel && role == LayerRole::moe_block) add_merged(cost, job);

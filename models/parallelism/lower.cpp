@@ -52,13 +52,19 @@ LayerKinds kinds_of(const Scenario& scenario) {
     return out;
   }
   // By experts, local attention, half, side, streams, own weights, whose keys, and entries.
-  std::map<std::tuple<bool, bool, char, bool, bool, bool, KeyHolding, int>, int> kind_of_block;
+  using Block = std::tuple<bool, bool, char, bool, bool, bool, KeyHolding, int>;
+  std::map<Block, int> kind_of_block;
+  std::optional<Block> last;
+  const TransformerShape& shape = *model.transformer;
   for (int i = 0; i < layers; ++i) {
-    const bool is_moe = model.transformer->is_moe(i);
-    const TransformerShape& shape = *model.transformer;
-    const auto block =
-        std::tuple(is_moe, shape.is_windowed(i), shape.half(i), shape.is_encoder(i), shape.has_two_streams(i),
-                   shape.holds_weights(i), shape.keys_of(i), shape.entry_tokens(i));
+    const bool is_moe = shape.is_moe(i);
+    const Block block(is_moe, shape.is_windowed(i), shape.half(i), shape.is_encoder(i), shape.has_two_streams(i),
+                      shape.holds_weights(i), shape.keys_of(i), shape.entry_tokens(i));
+    if (block == last) {
+      out.of_layer[i] = out.of_layer[i - 1];
+      continue;
+    }
+    last = block;
     int& kind = kind_of_block.try_emplace(block, -1).first->second;
     if (kind < 0) {
       kind = static_cast<int>(out.kinds.size());
@@ -84,16 +90,25 @@ void cost_layers(Job& job, const LayerKinds& kinds) {
     job.layer_kinds.push_back(cost_layer(job, kind.role, kind.first, kind.repeats));
 }
 
-void add_to_stage(Job& job, Chunk& chunk, const LayerCost& cost) {
-  chunk.forward += cost.forward.total();
-  chunk.backward_input += cost.backward_input.total();
-  chunk.backward_weight += cost.backward_weight.total();
-  chunk.saved += cost.saved;
-  job.stage_parameters[chunk.stage] += cost.parameters;
-  job.stage_expert_parameters[chunk.stage] += cost.expert_parameters;
-  job.stage_frozen_parameters[chunk.stage] += cost.frozen_parameters;
-  job.stage_frozen_expert_parameters[chunk.stage] += cost.frozen_expert_parameters;
+/// `count` equal layers, one after the other.
+void add_to_stage(Job& job, Chunk& chunk, const LayerCost& cost, double count) {
+  chunk.forward += cost.forward.total() * count;
+  chunk.backward_input += cost.backward_input.total() * count;
+  chunk.backward_weight += cost.backward_weight.total() * count;
+  chunk.saved += cost.saved * count;
+  job.stage_parameters[chunk.stage] += cost.parameters * count;
+  job.stage_expert_parameters[chunk.stage] += cost.expert_parameters * count;
+  job.stage_frozen_parameters[chunk.stage] += cost.frozen_parameters * count;
+  job.stage_frozen_expert_parameters[chunk.stage] += cost.frozen_expert_parameters * count;
   chunk.send = cost.output;
+}
+
+void add_layers_to_stage(Job& job, Chunk& chunk) {
+  for (auto kind = chunk.layer_kinds.begin(); kind != chunk.layer_kinds.end();) {
+    const auto other = std::find_if(kind, chunk.layer_kinds.end(), [&](int next) { return next != *kind; });
+    add_to_stage(job, chunk, job.layer_kinds[*kind], static_cast<double>(other - kind));
+    kind = other;
+  }
 }
 
 /// Fills in chunks that may hold those of another job: what they have allocated is used again.
@@ -131,7 +146,7 @@ void build_chunks(Job& job, const LayerKinds& kinds) {
       chunk.layer_kinds.push_back(i < repeating ? kind : kinds.kept[static_cast<std::size_t>(kind)]);
     }
     if (chunk.has_output) chunk.layer_kinds.push_back(output);
-    for (const int kind : chunk.layer_kinds) add_to_stage(job, chunk, job.layer_kinds[kind]);
+    add_layers_to_stage(job, chunk);
   }
   // Tied embeddings live on both ends of a pipeline.
   if (transformer && stages > 1) job.stage_parameters.back() += job.layer_kinds[output].tied_parameters;

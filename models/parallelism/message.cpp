@@ -11,11 +11,16 @@ bool scatters_messages(const Job& job, int from, int to) {
          !scenario.spec.strategy.sequence_parallel && job.placement.crosses(from, to);
 }
 
-Message stage_message(const Job& job, int from, int to, Bytes bytes) {
+GroupShape message_pair(const Job& job, int from, int to) {
   const bool crosses = job.placement.crosses(from, to);
+  GroupShape pair{2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1, {}};
+  if (crosses) job.nodes.load_message(pair, from, to);
+  return pair;
+}
+
+Message stage_message(const Job& job, int from, int to, Bytes bytes) {
   Message message;
-  message.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
-  if (crosses) job.nodes.load_message(message.pair, from, to);
+  message.pair = message_pair(job, from, to);
   const bool scatter = scatters_messages(job, from, to);
   const Bytes sent = scatter ? bytes / job.scenario->degrees.tp : bytes;
   message.cost = job_collective(CollectiveKind::send_recv, sent, message.pair, job);
