@@ -299,13 +299,7 @@ bool FrameworkProfile::runs_on(std::string_view maker) const {
   return on_accelerators && (makers.empty() || contains(makers, maker));
 }
 
-std::vector<std::string> framework_ids() {
-  std::vector<std::string> ids;
-  for (const auto& entry : std::filesystem::directory_iterator(data_directory("models/frameworks/profiles")))
-    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
+std::vector<std::string> framework_ids() { return data_ids("models/frameworks/profiles"); }
 
 namespace {
 

@@ -13,13 +13,7 @@ constexpr std::string_view kPresetFolder = "models/workload/presets";
 
 }  // namespace
 
-std::vector<std::string> model_ids() {
-  std::vector<std::string> ids;
-  for (const auto& entry : std::filesystem::directory_iterator(data_directory(kPresetFolder)))
-    if (entry.path().extension() == ".json") ids.push_back(entry.path().stem().string());
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
+std::vector<std::string> model_ids() { return data_ids(kPresetFolder); }
 
 std::shared_ptr<const Model> find_model(std::string_view id, const std::string& pointer, Diagnostics& diagnostics) {
   // A preset is read once a process; a faulty one throws each time it is asked for.
