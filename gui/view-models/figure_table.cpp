@@ -75,7 +75,8 @@ QVariant FigureTable::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return cell.tip.isEmpty() ? QVariant() : QVariant(cell.tip);
     case Qt::TextAlignmentRole:
-      return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+      // Words stand where the numbers of their column do.
+      return headerData(index.column(), Qt::Horizontal, role);
     case kSortRole:
       return number ? QVariant(cell.number) : QVariant(cell.text);
     case kToneRole:
@@ -89,9 +90,11 @@ QVariant FigureTable::headerData(int section, Qt::Orientation orientation, int r
   if (orientation != Qt::Horizontal || section >= figures_.headings.size()) return {};
   if (role == Qt::DisplayRole) return figures_.headings[section];
   if (role == Qt::TextAlignmentRole) {
-    const bool number = !figures_.rows.empty() && section < static_cast<int>(figures_.rows.front().size()) &&
-                        !std::isnan(figures_.rows.front()[static_cast<std::size_t>(section)].number);
-    return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    const auto column = static_cast<std::size_t>(section);
+    const bool numbers = std::any_of(figures_.rows.begin(), figures_.rows.end(), [&](const auto& row) {
+      return column < row.size() && !std::isnan(row[column].number);
+    });
+    return static_cast<int>((numbers ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   return {};
 }
