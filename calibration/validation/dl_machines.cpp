@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 
 #include "calibration/validation/dl_run.hpp"
 #include "calibration/validation/machines.hpp"
@@ -100,30 +98,12 @@ const NodeOf* find_server(std::string_view accelerator, long gpus, long gpus_per
   return best != nullptr && (best->gpus == per_node || torus) ? best : nullptr;
 }
 
-/// "8x200 Gb/s HDR IB per node" is 8 and 200; "20 Gb/s Ethernet" is 1 and 20.
-struct StatedNics {
-  long count = 1;
-  double gbps = 0;  ///< 0: the words name no rate
-};
-
-StatedNics nics_of(std::string_view words) {
-  const std::size_t unit = words.find(" Gb/s");
-  if (unit == std::string_view::npos) return {};
-  std::size_t begin = unit;
-  while (begin > 0 && (std::isdigit(static_cast<unsigned char>(words[begin - 1])) != 0)) --begin;
-  StatedNics out;
-  std::from_chars(words.data() + begin, words.data() + unit, out.gbps);
-  if (begin >= 2 && words[begin - 1] == 'x') {
-    std::size_t first = begin - 1;
-    while (first > 0 && (std::isdigit(static_cast<unsigned char>(words[first - 1])) != 0)) --first;
-    std::from_chars(words.data() + first, words.data() + begin - 1, out.count);
-  }
-  return out;
-}
+/// Of a server whose network a row does not state.
+constexpr double kUnstatedGbps = 100;
 
 std::string_view kind_of(std::string_view words) {
   const auto says = [&](std::string_view word) { return words.find(word) != std::string_view::npos; };
-  if (says("TCP") || says("Ethernet") || says("EFA")) return "ethernet_tcp";
+  if (says("TCP") || says("Ethernet") || says("GbE") || says("EFA")) return "ethernet_tcp";
   return says("RoCE") ? "ethernet_rdma" : "infiniband";
 }
 
@@ -133,10 +113,11 @@ Json dl_cluster(std::string_view accelerator, long gpus, long gpus_per_node, std
   const NodeOf* node = find_server(accelerator, gpus, gpus_per_node);
   if (node == nullptr) return cluster_of(accelerator, gpus, gpus_per_node);
   Json cluster{{"node", node->node}, {"nodes", gpus / node->gpus}};
-  const StatedNics nics = nics_of(network);
+  const StatedNetwork nics =
+      network_of(std::string(network), gpus_per_node).value_or(StatedNetwork{1, kUnstatedGbps, {}});
   if (gpus > node->gpus && !accelerator.starts_with("tpu"))
-    cluster["fabric"] = {{"nics_per_node", nics.gbps > 0 ? nics.count : 1},
-                         {"nic_bandwidth_Gbps", nics.gbps > 0 ? nics.gbps : 100.0},
+    cluster["fabric"] = {{"nics_per_node", nics.nics_per_node},
+                         {"nic_bandwidth_Gbps", nics.nic_bandwidth_Gbps},
                          {"network", kind_of(network)}};
   return cluster;
 }

@@ -144,70 +144,7 @@ std::optional<NodeOf> find_node(std::string_view accelerator, long gpus, long gp
   return gpus % per_node == 0 ? any_server(accelerator, per_node) : std::nullopt;
 }
 
-/// Number that ends right before a place, spaces between.
-std::optional<double> number_before(const std::string& text, std::size_t place) {
-  std::size_t end = text.find_last_not_of(' ', place - 1);
-  if (place == 0 || end == std::string::npos) return std::nullopt;
-  const std::size_t before = text.find_last_not_of("0123456789.", end);
-  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  if (begin > end) return std::nullopt;
-  return std::stod(text.substr(begin, end - begin + 1));
-}
-
-std::string_view network_kind(const std::string& text) {
-  struct Word {
-    std::string_view word, kind;
-  };
-  constexpr std::array kWords{Word{"InfiniBand", "infiniband"},
-                              Word{"HDR", "infiniband"},
-                              Word{"NDR", "infiniband"},
-                              Word{"EDR", "infiniband"},
-                              Word{"Omni-Path", "omni_path"},
-                              Word{"Slingshot", "slingshot"},
-                              Word{"EFA", "efa"},
-                              Word{"RoCE", "ethernet_rdma"},
-                              Word{"RDMA", "ethernet_rdma"},
-                              Word{"TCP", "ethernet_tcp"},
-                              Word{"Ethernet", "ethernet_tcp"},
-                              Word{"GbE", "ethernet_tcp"}};
-  for (const Word& word : kWords)
-    if (text.find(word.word) != std::string::npos) return word.kind;
-  return "infiniband";
-}
-
-/// Gb/s of InfiniBand's generations (InfiniBand Trade Association roadmap, four lanes).
-std::optional<std::pair<std::size_t, double>> generation(const std::string& text) {
-  struct Generation {
-    std::string_view name;
-    double rate;
-  };
-  constexpr std::array kGenerations{Generation{" EDR", 100}, Generation{" HDR", 200}, Generation{" NDR", 400},
-                                    Generation{" XDR", 800}};
-  for (const Generation& one : kGenerations)
-    if (const std::size_t at = text.find(one.name); at != std::string::npos) return std::pair(at, one.rate);
-  return std::nullopt;
-}
-
 }  // namespace
-
-std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_node) {
-  const bool rack = text.find("NVL") == 0 && text.find("NVLink") != 0;
-  if (rack || text.find("DGX") == 0 || text.find("ICI") == 0) return std::nullopt;
-  const std::string_view kind = network_kind(text);
-  // "8 x 400 Gb/s", "8x200 Gb/s", "2 x 25 GbE", "100 GbE"
-  static const std::regex kRate(R"((?:(\d+)\s*[x×]\s*)?(\d+(?:\.\d+)?)\s*(?:Gb/s|Gbps|Gbit/s|GbE)\b)");
-  std::smatch match;
-  if (!std::regex_search(text, match, kRate)) {
-    const auto named = generation(text);
-    const std::optional<double> count = named ? number_before(text, named->first) : std::nullopt;
-    if (!count) return std::nullopt;
-    return StatedNetwork{static_cast<int>(*count), named->second, kind};
-  }
-  const double rate = std::stod(match[2]);
-  if (text.find(" or ") < static_cast<std::size_t>(match.position())) return std::nullopt;
-  if (text.find("per GPU") != std::string::npos) return StatedNetwork{static_cast<int>(gpus_per_node), rate, kind};
-  return StatedNetwork{match[1].matched ? std::stoi(match[1]) : 1, rate, kind};
-}
 
 Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                 const std::optional<StatedNetwork>& network) {

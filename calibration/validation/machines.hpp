@@ -4,21 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "calibration/validation/stated_network.hpp"
 #include "fields/json_text.hpp"
 
 namespace stepcast {
-
-/// A network as a table of runs states it.
-struct StatedNetwork {
-  int nics_per_node = 0;
-  double nic_bandwidth_Gbps = 0;
-  std::string_view kind;  ///< name of NetworkKind
-};
-
-/// Reads a network's text: "4 x 100 Gb/s RoCE per node", "800 Gb/s per node", "400 Gb/s RDMA per GPU", "8 HDR
-/// InfiniBand per node". Null where it names a product whose NICs the catalogue has, gives no single rate, or says
-/// nothing.
-std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_node);
 
 /// The `cluster` of a scenario for so many GPUs of a kind in servers of so many: the catalogue's node with these GPUs
 /// (or part of one, calibration/data/catalog), joined by the stated network. Null when the catalogue has none.

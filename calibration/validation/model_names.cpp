@@ -58,12 +58,20 @@ constexpr std::array kAliases{Alias{"llama3.1-8b", "llama3-8b"},
                               Alias{"megatron-turing-530b", "mt-nlg-530b"},
                               Alias{"megatron-turing-nlg-530b", "mt-nlg-530b"},
                               Alias{"gpt2-1.5b", "gpt2-xl"},
+                              Alias{"llama-33b", "llama-30b"},
+                              Alias{"yi1.5-34b", "yi-34b"},
+                              Alias{"deepseekv3-0324", "deepseek-v3"},
+                              Alias{"deepseek-r1-0528", "deepseek-v3"},
+                              Alias{"qwen3-235b", "qwen3-235b-a22b"},
+                              Alias{"llama4-scout-17b-16e", "llama4-scout"},
+                              Alias{"llama4-maverick-17b-128e", "llama4-maverick"},
                               Alias{"flan-t5-large", "t5-v1.1-large"},
                               Alias{"flan-t5-xl", "t5-v1.1-xl"},
                               Alias{"flan-t5-xxl", "t5-v1.1-xxl"}};
 
 /// What Hugging Face's names add where training, not the shape, differs; and Meta's before Llama's.
-constexpr std::array<std::string_view, 7> kAdded{"instruct", "base", "chat", "hf", "it", "pt", "v0.1"};
+constexpr std::array<std::string_view, 10> kAdded{"instruct", "base", "chat", "hf",   "it",
+                                                  "pt",       "v0.1", "v0.2", "v0.3", "uncased"};
 constexpr std::string_view kMeta = "metallama";
 
 /// Names by their plain form. The table's come first, for rows of runs go by them.

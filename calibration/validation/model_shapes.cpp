@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <regex>
 
 #include "calibration/validation/csv_table.hpp"
 #include "calibration/validation/model_names.hpp"
@@ -118,14 +119,15 @@ bool complete_gpt(Json& shape) {
 
 /// A GPT of so many parameters: 12·layers·h² of them (Narayanan et al. 2021, eq. 2, without the vocabulary), with the
 /// widths that GPT-3's family has at these sizes (Brown et al. 2020, Table 2.1) up to 8,192, which runs of 30 to 200 B
-/// on machines of their day chose for deeper ones, heads of 128.
+/// on machines of their day chose for deeper ones, then those of the paper's own models (Table 1); heads of 128.
 KnownShape by_count(const StatedModel& stated) {
   struct Width {
     double parameters;
     long hidden;
   };
-  constexpr std::array kWidths{Width{0.2, 768}, Width{0.5, 1024}, Width{1, 1536},  Width{2, 2048},
-                               Width{5, 2560},  Width{10, 4096},  Width{25, 5120}, Width{1e9, 8192}};
+  constexpr std::array kWidths{Width{0.2, 768},   Width{0.5, 1024},  Width{1, 1536},   Width{2, 2048},
+                               Width{5, 2560},    Width{10, 4096},   Width{25, 5120},  Width{250, 8192},
+                               Width{400, 16384}, Width{700, 20480}, Width{1e9, 25600}};
   const auto* width = std::find_if(kWidths.begin(), kWidths.end(),
                                    [&](const Width& one) { return stated.parameters <= one.parameters; });
   const auto h = static_cast<double>(width->hidden);
@@ -140,6 +142,34 @@ KnownShape by_count(const StatedModel& stated) {
                      {"vocab", 51200}};
   set_style(out.transformer, kGpt);
   return out;
+}
+
+/// 10⁹ parameters in a name that says no more: of "gpt3-175b" 175, of "gpt-1t" 1,000.
+std::optional<double> size_in_name(const std::string& name) {
+  static const std::regex kPlain(R"((?:gpt3?|opt|bloom)-(\d+(?:\.\d+)?)([bt]))");
+  std::smatch match;
+  if (!std::regex_match(name, match, kPlain)) return std::nullopt;
+  return std::stod(match[1]) * (match[2] == "t" ? 1000 : 1);
+}
+
+/// The known model of the same family and size that a GPT's name is short for: "gpt-145b" the one of 145.6 B, "bloom"
+/// that of 176. Empty where there is none, or the name says that it is another.
+std::string known_of_size(const StatedModel& stated, const std::map<std::string, KnownShape>& listed) {
+  if (stated.name != "bloom" && !size_in_name(stated.name)) return {};
+  std::vector<std::string> names = model_ids();
+  for (const auto& [name, shape] : listed) names.push_back(name);
+  constexpr double kSameSize = 0.01;
+  double least = kSameSize;
+  std::string nearest;
+  for (const std::string& name : names) {
+    const std::optional<double> size = size_in_name(name);
+    if (!size || name.compare(0, 3, stated.name, 0, 3) != 0) continue;
+    const double off = std::abs(*size / stated.parameters - 1);
+    if (off >= least) continue;
+    least = off;
+    nearest = name;
+  }
+  return nearest;
 }
 
 /// Of a model that a run cut to its first layers, what is said layer by layer.
@@ -161,6 +191,11 @@ bool has_sizes_of(const Json& preset, const Json& sizes) {
          sizes.at("ffn_hidden") == preset.value("moe_ffn_hidden", 0L);
 }
 
+/// Whether a stated number of layers counts the blocks of a preset whose pattern counts halves of them apart.
+bool counts_blocks_of(const Json& preset, std::string_view key, const Json& stated) {
+  return key == "layers" && preset.contains("layer_pattern") && preset.value("layers", 0L) == 2 * stated.get<long>();
+}
+
 /// Whether the preset of a row's name says more of its shape than the row's sizes. Where both come to as many
 /// parameters the row has said all, and how somebody trained the preset's model (dropout) is not how this run was.
 bool preset_says_more(const StatedModel& stated) {
@@ -169,8 +204,11 @@ bool preset_says_more(const StatedModel& stated) {
   if (!complete_sizes(stated.sizes)) return true;
   Json shape = TransformerShape::fields().write(*preset->transformer);
   if (!has_sizes_of(shape, stated.sizes)) return false;
-  for (const char* key : {"layers", "vocab"}) shape[key] = stated.sizes.at(key);
-  return is_likelier(shape, shape_by_sizes(stated).transformer, stated.parameters);
+  for (const char* key : {"layers", "vocab"})
+    if (!counts_blocks_of(shape, key, stated.sizes.at(key))) shape[key] = stated.sizes.at(key);
+  const KnownShape reading = shape_by_sizes(stated);
+  // Experts whose width the parameters were asked for meet them by nature.
+  return reading.by_size || !reading.refusal.empty() || is_likelier(shape, reading.transformer, stated.parameters);
 }
 
 }  // namespace
@@ -181,8 +219,11 @@ KnownShape known_shape(const StatedModel& stated) {
   const bool listed = found != kShapes.end();
   if (!listed && complete_sizes(stated.sizes) && !preset_says_more(stated)) return shape_by_sizes(stated);
   const bool gpt = stated.name.find("gpt") == 0 || stated.name.find("opt") == 0 || stated.name.find("bloom") == 0;
-  if (!listed && !has_preset(stated.name) && gpt && stated.parameters > 0 && !stated.sizes.contains("hidden"))
-    return by_count(stated);
+  const bool unnamed = !listed && !has_preset(stated.name) && gpt && stated.parameters > 0;
+  if (unnamed && !stated.sizes.contains("hidden")) {
+    const std::string like = known_of_size(stated, kShapes);
+    return like.empty() ? by_count(stated) : known_shape({like, stated.sizes, stated.parameters});
+  }
   KnownShape out;
   if (listed)
     out = found->second;
@@ -193,7 +234,9 @@ KnownShape known_shape(const StatedModel& stated) {
   if (!out.refusal.empty()) return out;
   if (stated.sizes.contains("layers")) take_first_layers(out.transformer, stated.sizes.at("layers"));
   for (const auto& [key, value] : stated.sizes.items())
-    if (!(key == "kv_heads" && out.transformer.value("kv_lora_rank", 0L) > 0)) out.transformer[key] = value;
+    if (!(key == "kv_heads" && out.transformer.value("kv_lora_rank", 0L) > 0) &&
+        !counts_blocks_of(out.transformer, key, value))
+      out.transformer[key] = value;
   if (gpt && complete_gpt(out.transformer)) out.by_size = true;
   for (const char* key : {"layers", "hidden", "ffn_hidden", "heads", "vocab"})
     if (out.refusal.empty() && !out.transformer.contains(key))

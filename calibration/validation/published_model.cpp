@@ -26,9 +26,12 @@ void make_encoder(Json& shape, const FrameworkDefaults& defaults) {
 /// t5 configurations, seq_length_dec).
 void make_encoder_decoder(Json& shape, const FrameworkDefaults& defaults) {
   constexpr double kSource = 512, kTarget = 114, kPaddedTarget = 128;
-  const long blocks = shape.at("layers");
-  shape["encoder_layers"] = blocks;
-  shape["layers"] = 2 * blocks;
+  // A preset has both sides already.
+  if (!shape.contains("encoder_layers")) {
+    const long blocks = shape.at("layers");
+    shape["encoder_layers"] = blocks;
+    shape["layers"] = 2 * blocks;
+  }
   shape["target_share"] = (defaults.profile == "jax" ? kTarget : kPaddedTarget) / kSource;
   shape["positions"] = "none";  // a bias a distance and head, which is not counted
 }
@@ -66,6 +69,8 @@ TrainingTask task_of(const CsvRow& row) {
 Json published_model(PublishedRow& reading) {
   const std::string name = reading.row.text("model");
   StatedModel stated{name, Json::object(), reading.row.number("params_B").value_or(0)};
+  // Parameters of two sides tell nothing of one, which is what the sizes describe.
+  if (is_encoder_decoder(name)) stated.parameters = 0;
   for (const char* column : kSizes)
     if (const std::optional<long> size = reading.row.whole(column)) stated.sizes[column] = *size;
   if (const std::optional<long> layers = proxy_layers(reading.row)) stated.sizes["layers"] = *layers;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <regex>
 
 #include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/published_row.hpp"
@@ -17,6 +18,13 @@ namespace stepcast {
 namespace {
 
 bool holds(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+
+/// "full (20/80 layers)", "full 20 layers": 20.
+std::optional<long> number_before_layers(const std::string& text) {
+  static const std::regex kLayers(R"((\d+)\s*(?:(?:/|of)\s*\d+\s*)?layer)");
+  std::smatch match;
+  return std::regex_search(text, match, kLayers) ? std::optional(std::stol(match[1])) : std::nullopt;
+}
 
 class Mapping {
  public:
@@ -239,13 +247,14 @@ class Mapping {
   }
 
   /// Layers of each stage, or chunk of an interleaved one, that words on recomputation name, "full block 4 layers";
-  /// nothing where they count none, or as many as there are. Megatron's block method counts so; its uniform method
-  /// recomputes every layer, and its number is how many are kept together
+  /// nothing where they count none, or as many as there are ("full, 20 layers", "full (20/80 layers)"). Megatron's
+  /// block method counts so; its uniform method recomputes every layer, and its number is how many are kept together
   /// (megatron/core/transformer/transformer_block.py). Of the whole model's layers each stage has its share.
   [[nodiscard]] std::optional<long> recomputed_layers(const std::string& stated) const {
     if (holds(stated, "uniform")) return std::nullopt;
     const bool block = holds(stated, "block");
-    const std::optional<long> some = number_after(stated, block ? "block" : ",");
+    std::optional<long> some = number_after(stated, block ? "block" : ",");
+    if (!some) some = number_before_layers(stated);
     if (!some) return std::nullopt;
     const long chunks = degree("pipeline_parallel") * degree("virtual_pipeline");
     const long each = block || *some == 0

@@ -20,11 +20,11 @@ constexpr std::array kFlags{
 
 // The first that a text names. bf16 and fp16 run at one rate on every GPU here, so which of the two does not matter.
 // Low-precision recipes keep some layers wider, which goes with the format.
-constexpr std::array kFormats{Spelling{"fp4", "fp4"},      Spelling{"float4", "fp4"},    Spelling{"mxfp8", "mxfp8"},
-                              Spelling{"float8", "fp8"},   Spelling{"fp8", "fp8"},       Spelling{"int8", "int8"},
-                              Spelling{"bf16", "bf16"},    Spelling{"bfloat16", "bf16"}, Spelling{"fp16", "fp16"},
-                              Spelling{"float16", "fp16"}, Spelling{"tf32", "tf32"},     Spelling{"fp32", "fp32"},
-                              Spelling{"float32", "fp32"}};
+constexpr std::array kFormats{Spelling{"fp4", "fp4"},     Spelling{"float4", "fp4"},   Spelling{"mxfp8", "mxfp8"},
+                              Spelling{"fp8mx", "mxfp8"}, Spelling{"float8", "fp8"},   Spelling{"fp8", "fp8"},
+                              Spelling{"int8", "int8"},   Spelling{"bf16", "bf16"},    Spelling{"bfloat16", "bf16"},
+                              Spelling{"fp16", "fp16"},   Spelling{"float16", "fp16"}, Spelling{"tf32", "tf32"},
+                              Spelling{"fp32", "fp32"},   Spelling{"float32", "fp32"}};
 
 }  // namespace
 

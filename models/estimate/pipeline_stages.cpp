@@ -16,11 +16,12 @@ PipelineStages::PipelineStages(const ReplicaStages& stages) : stages_(stages), t
     stage.backward_weight += chunk.backward_weight;
     if (chunk.saved > Seconds(0)) stage.saved += chunk.saved * stages.merged_of_chunk(chunk.stage);
   }
-  if (stages.count() > 1) hand_over();
+  hand_over();
 }
 
 void PipelineStages::hand_over() {
   const std::size_t count = stages_.count();
+  if (count < 2) return;
   const std::vector<Chunk>& chunks = stages_.job().chunks;
   const bool overlap = stages_.scenario().framework->overlap_pipeline_messages;
   const std::size_t boundaries = chunks.size() - 1;

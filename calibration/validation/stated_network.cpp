@@ -1,0 +1,152 @@
+#include "calibration/validation/stated_network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+namespace stepcast {
+
+namespace {
+
+std::string_view network_kind(const std::string& text) {
+  struct Word {
+    std::string_view word, kind;
+  };
+  constexpr std::array kWords{Word{"InfiniBand", "infiniband"},
+                              Word{"HDR", "infiniband"},
+                              Word{"NDR", "infiniband"},
+                              Word{"EDR", "infiniband"},
+                              Word{"Omni-Path", "omni_path"},
+                              Word{"Slingshot", "slingshot"},
+                              Word{"EFA", "efa"},
+                              Word{"RoCE", "ethernet_rdma"},
+                              Word{"RDMA", "ethernet_rdma"},
+                              Word{"TCP", "ethernet_tcp"},
+                              Word{"Ethernet", "ethernet_tcp"},
+                              Word{"GbE", "ethernet_tcp"}};
+  for (const Word& word : kWords)
+    if (text.find(word.word) != std::string::npos) return word.kind;
+  return "infiniband";
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// One sign for "times", and digits for the counts that servers have of NICs.
+std::string plain(std::string text) {
+  replace_all(text, "×", "x");
+  replace_all(text, "*", "x");
+  for (const auto& [word, digits] : {std::pair{"two ", "2 "}, std::pair{"four ", "4 "}, std::pair{"eight ", "8 "},
+                                     std::pair{"Two ", "2 "}, std::pair{"Four ", "4 "}, std::pair{"Eight ", "8 "}})
+    replace_all(text, word, digits);
+  return text;
+}
+
+/// A rate in Gb/s and where it stands.
+struct Rate {
+  double gbps = 0;
+  std::string before, after;
+};
+
+constexpr double kGigabitsInTerabit = 1000, kBitsInByte = 8;
+
+Rate rate_in(const std::smatch& match, double unit) {
+  return {std::stod(match[1]) * unit, match.prefix().str(), match.suffix().str()};
+}
+
+/// Links between the devices of a node, whose rate stands in bytes.
+bool names_native_links(const std::string& text) {
+  constexpr std::array kNative{"NVLink", "NVSwitch", "Infinity", "PCIe", "ICI", "xGMI", "IPU-Link", "HCCS"};
+  return std::any_of(kNative.begin(), kNative.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+std::optional<Rate> stated_rate(const std::string& text) {
+  static const std::regex kGigabits(R"((\d+(?:\.\d+)?)\s*(?:Gb/s|Gbps|Gbits?/s|Gbits?|GbE|Gb)\b)");
+  static const std::regex kTerabits(R"((\d+(?:\.\d+)?)\s*(?:Tb/s|Tbps|Tbits?/s)(?![A-Za-z]))");
+  static const std::regex kBytes(R"((\d+(?:\.\d+)?)\s*GB/s(?![A-Za-z]))");
+  std::smatch match;
+  if (std::regex_search(text, match, kGigabits)) return rate_in(match, 1);
+  if (std::regex_search(text, match, kTerabits)) return rate_in(match, kGigabitsInTerabit);
+  if (names_native_links(text)) return std::nullopt;
+  if (std::regex_search(text, match, kBytes)) return rate_in(match, kBitsInByte);
+  static const std::regex kBare(R"(\d+\s*x\s*(10|25|40|50|56|100|200|400|800)(?![\w.]))");
+  if (!std::regex_search(text, match, kBare)) return std::nullopt;
+  const std::size_t digits = static_cast<std::size_t>(match.position(1));
+  return Rate{std::stod(match[1]), text.substr(0, digits), match.suffix().str()};
+}
+
+/// InfiniBand's generations, four lanes but where they say otherwise (InfiniBand Trade Association's roadmap). Only
+/// with a count, or as many as GPUs, do they tell what a server has.
+std::optional<Rate> generation(const std::string& text) {
+  struct Generation {
+    std::string_view name;
+    double rate;
+  };
+  constexpr std::array kGenerations{Generation{"HDR100", 100}, Generation{"HDR200", 200}, Generation{"NDR200", 200},
+                                    Generation{"NDR400", 400}, Generation{"FDR", 56},     Generation{"EDR", 100},
+                                    Generation{"HDR", 200},    Generation{"NDR", 400},    Generation{"XDR", 800}};
+  for (const Generation& one : kGenerations) {
+    const std::size_t at = text.find(one.name);
+    if (at == std::string::npos) continue;
+    return Rate{one.rate, text.substr(0, at), text.substr(at + one.name.size())};
+  }
+  return std::nullopt;
+}
+
+std::optional<int> first_number(const std::string& text, const std::regex& pattern) {
+  std::smatch match;
+  if (!std::regex_search(text, match, pattern) || match[1].length() > 3) return std::nullopt;
+  return std::stoi(match[1]);
+}
+
+/// "8 x", "8x ConnectX-7", "8 NICs of" before a rate; "x 8", "(8 per node)", "(1 NIC)" after it; "8 400 Gb/s NICs".
+std::optional<int> stated_count(const Rate& rate) {
+  static const std::regex kTimesBefore(R"((\d+)\s*x\s*(?:[A-Za-z][\w-]*\s+){0,3}$)");
+  static const std::regex kNicsBefore(
+      R"((\d+)\s+(?:[A-Za-z][\w-]*\s+){0,2}NICs?\s+(?:of|at|with|,)?\s*(?:[A-Za-z][\w-]*\s+){0,2}$)");
+  static const std::regex kNumberBefore(R"((\d+)\s+(?:[A-Za-z][\w-]*\s+)?$)");
+  static const std::regex kNicsAfter(R"(^[^0-9;,]{0,30}NICs?\b)");
+  static const std::regex kTimesAfter(R"(^[^0-9;]{0,40}?\bx\s*(\d+)\b)");
+  static const std::regex kCountAfter(
+      R"(^[^0-9;]{0,40}?\(?(\d+)\s*(?:NICs?\b|(?:NICs?\s+)?(?:per|a|/)\s*(?:node|server|host|instance)))");
+  if (const auto count = first_number(rate.before, kTimesBefore)) return count;
+  if (const auto count = first_number(rate.before, kNicsBefore)) return count;
+  if (std::regex_search(rate.after, kNicsAfter))
+    if (const auto count = first_number(rate.before, kNumberBefore)) return count;
+  if (const auto count = first_number(rate.after, kTimesAfter)) return count;
+  return first_number(rate.after, kCountAfter);
+}
+
+bool per_device(const std::string& text) {
+  constexpr std::array kWords{"per GPU", "per device", "per accelerator", "a GPU", "/GPU", "each GPU", "per chip"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+}  // namespace
+
+std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_node) {
+  const bool rack = text.find("NVL") == 0 && text.find("NVLink") != 0;
+  if (rack || text.find("DGX") == 0 || text.find("ICI") == 0) return std::nullopt;
+  const std::string words = plain(text);
+  const std::string_view kind = network_kind(words);
+  if (const std::optional<Rate> rate = stated_rate(words)) {
+    if (rate->before.find(" or ") != std::string::npos) return std::nullopt;
+    const std::optional<int> count = stated_count(*rate);
+    const bool each = per_device(rate->after) && !count;
+    return StatedNetwork{each ? static_cast<int>(gpus_per_node) : count.value_or(1), rate->gbps, kind};
+  }
+  const std::optional<Rate> named = generation(words);
+  if (!named) return std::nullopt;
+  static const std::regex kBefore(R"((\d+)\s*x?\s*$)");
+  std::optional<int> count = first_number(named->before, kBefore);
+  if (!count) count = stated_count(*named);
+  if (!count && per_device(named->after)) count = static_cast<int>(gpus_per_node);
+  if (!count) return std::nullopt;
+  return StatedNetwork{*count, named->gbps, kind};
+}
+
+}  // namespace stepcast
