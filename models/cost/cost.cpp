@@ -154,6 +154,11 @@ bool offered(const Node& node, PriceBasis basis, const Catalog& catalog) {
   return source && node_cost(*source->node->price, basis, kAmortisation);
 }
 
+bool is_rented(const Scenario& scenario, const Catalog& catalog) {
+  const std::optional<NodeCost> cost = cost_of_own_kind(scenario, catalog);
+  return cost && !cost->bought;
+}
+
 std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog) {
   const std::optional<PriceSource> source = price_source(node, catalog);
   if (!source || !source->node->price->purchase) return std::nullopt;

@@ -13,6 +13,8 @@ namespace stepcast {
 /// Whether a node, or the one whose price stands for its own, is offered on these terms.
 bool offered(const Node& node, PriceBasis basis, const Catalog& catalog);
 
+/// Whether a scenario's own kind of node is rented on its terms, so that its network is the landlord's.
+bool is_rented(const Scenario& scenario, const Catalog& catalog);
 /// What one node costs to buy, or per accelerator the one whose price stands for its own. Null where neither is sold.
 std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/cost/cost.hpp"
 #include "models/fabric/check.hpp"
 #include "models/fabric/metrics.hpp"
 #include "models/fabric/network_switch.hpp"
@@ -34,18 +35,21 @@ std::string nics_words(const HelperKind& helper) {
                      helper.scenario.nic_bandwidth.in(1_Gbps), name_of(helper.role));
 }
 
-/// Nodes beside those that train, in nodes of the cluster's kind that take as many ports.
+/// Nodes beside those that train, in nodes of the cluster's kind that take as many ports; slower NICs share one, as a
+/// port splits.
 int helpers_in_nodes(FabricBill& out, const Scenario& scenario, const std::vector<HelperKind>& helpers) {
-  long nics = 0;
+  double ports = 0;
   for (const HelperKind& helper : helpers) {
-    nics += static_cast<long>(helper.scenario.spec.cluster.nodes) * helper.scenario.nics_per_node;
+    const double each = std::min(1.0, helper.scenario.nic_bandwidth / scenario.nic_bandwidth);
+    ports += std::ceil(each * helper.scenario.spec.cluster.nodes * helper.scenario.nics_per_node);
     const bool alike = helper.scenario.nics_per_node == scenario.nics_per_node &&
                        helper.scenario.nic_bandwidth == scenario.nic_bandwidth;
     if (!alike && helper.scenario.nics_per_node > 0)
-      out.assumed.push_back(fmt::format("{} take ports of {:g} Gb/s, {} to a node as the nodes that train have",
-                                        nics_words(helper), scenario.nic_bandwidth.in(1_Gbps), scenario.nics_per_node));
+      out.assumed.push_back(
+          fmt::format("{} take or share ports of {:g} Gb/s, {} to a node as the nodes that train have",
+                      nics_words(helper), scenario.nic_bandwidth.in(1_Gbps), scenario.nics_per_node));
   }
-  return static_cast<int>((nics + scenario.nics_per_node - 1) / scenario.nics_per_node);
+  return static_cast<int>(std::ceil(ports / scenario.nics_per_node));
 }
 
 /// The scenario's, or where its one node needed none before others stood beside it the usual one.
@@ -57,14 +61,24 @@ const SwitchPart* switch_of(const Scenario& scenario, const FabricSpec& fabric, 
 
 /// Nodes that the network is sized for. One whose cables or dimensions are stated has no ports for others.
 int nodes_of_fabric(FabricBill& out, const Scenario& scenario, const FabricSpec& fabric, const SwitchPart* part,
-                    const Catalog& catalog) {
-  const std::vector<HelperKind> helpers = helper_kinds(scenario, catalog);
+                    const std::vector<HelperKind>& helpers) {
   const int own = scenario.spec.cluster.nodes, all = own + helpers_in_nodes(out, scenario, helpers);
   if (all == own || can_be_built(scenario, fabric, part, all)) return all;
   out.assumed.clear();
   for (const HelperKind& helper : helpers)
     out.unknown.push_back(fmt::format("ports for {} in a fabric that is described without them", nics_words(helper)));
   return own;
+}
+
+/// What is paid for the network beside rented helpers, whose ports are their landlord's.
+std::optional<Dollars> price_without_rented(const Scenario& scenario, const FabricSpec& fabric, const SwitchPart* part,
+                                            std::vector<HelperKind> helpers, const Catalog& catalog) {
+  std::erase_if(helpers, [&](const HelperKind& helper) { return is_rented(helper.scenario, catalog); });
+  FabricBill ignored;
+  const int nodes = nodes_of_fabric(ignored, scenario, fabric, part, helpers);
+  if (nodes <= 1) return std::nullopt;
+  return fabric_inventory(fabric, *scenario.node, nodes, scenario.nics_per_node, scenario.nic_bandwidth, part, catalog)
+      .price;
 }
 
 void name_larger_switches(FabricBill& out, const Scenario& scenario, const SwitchPart* part,
@@ -92,7 +106,8 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   FabricSpec fabric = cluster.fabric;
   fabric.node_order.clear();
   const SwitchPart* part = switch_of(scenario, fabric, catalog);
-  const int nodes = nodes_of_fabric(out, scenario, fabric, part, catalog);
+  const std::vector<HelperKind> helpers = helper_kinds(scenario, catalog);
+  const int nodes = nodes_of_fabric(out, scenario, fabric, part, helpers);
   if (nodes <= 1) return out;
   if (static_cast<long>(nodes) * scenario.devices_per_node() > kMostFabricDevices) {
     out.unknown.emplace_back("a network of so many devices is not drawn");
@@ -101,7 +116,8 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
   const FabricInventory parts =
       fabric_inventory(fabric, *scenario.node, nodes, scenario.nics_per_node, scenario.nic_bandwidth, part, catalog);
   out.power = parts.power;
-  if (!out.price) out.price = parts.price;
+  if (!out.price)
+    out.price = nodes == cluster.nodes ? parts.price : price_without_rented(scenario, fabric, part, helpers, catalog);
   out.estimated = parts.estimated;
   out.unknown.insert(out.unknown.end(), parts.unknown.begin(), parts.unknown.end());
   name_larger_switches(out, scenario, part, parts);

@@ -142,11 +142,12 @@ class ActorSimulation {
 
   /// What all samples under way get done until then, in mean samples.
   void grow(Seconds until) {
-    if (growing_.empty() || until <= resumed()) return;
-    // Exactly, so that samples of one length that began together end together.
+    if (growing_.empty()) return;
+    // Exactly, so that samples of one length that began together end together, and one whose rest is too short to move
+    // the clock ends at all.
     if (until >= end_of_first()) {
       progress_ = growing_.top().done;
-    } else {
+    } else if (until > resumed()) {
       progress_ += (until - resumed()) / sample_time();
     }
   }

@@ -148,6 +148,21 @@ TEST(Actors, CopiesThatArePartlyFilledAreAsFastAsSmallerOnes) {
   EXPECT_NEAR(partly.under_way, 128 * 10 / 13.0, 1e-6);
 }
 
+// A sample's rest may be shorter than the clock tells at that time: it ends all the same, and the run with it.
+TEST(Actors, RestsThatTheClockCannotTellEnd) {
+  ActorJob job;
+  job.slots = job.copies = 384;
+  job.sample = {{1, 128_s}};
+  job.batch = 256;
+  job.staleness_bound = 1;
+  for (int i = 1; i <= 200; ++i) {
+    job.learn = Seconds(0.37 * i);
+    job.broadcast = Seconds(0.013 * i);
+    // 3 samples a second at most.
+    EXPECT_GE(run_actors(job).step.value(), std::max(job.learn.value(), 256 / 3.0) - 1e-6) << i;
+  }
+}
+
 // Samples of half and of double the work, one copy: while both are under way each gets on at the pace of two.
 TEST(Actors, WhatIsLeftGoesOnFasterWhenOthersAreThrough) {
   ActorJob job = shared_job(0, 2);

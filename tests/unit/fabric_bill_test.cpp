@@ -78,12 +78,25 @@ TEST(FabricBill, HasPortsForNodesThatHelp) {
   EXPECT_GT(*bill(actors, {"strategy.actors.nodes=600"}).price, 10 * *bill(actors, {}).price);
 }
 
+// Rent pays for the landlord's network, and a NIC of 1 Gb/s does not fill a port of 400.
+TEST(FabricBill, OfRentedHelpersIsTheLandlords) {
+  const auto price = [](const std::vector<std::string>& terms) {
+    return *fabric_bill(shipped("systems/rl-actors-learners.json", terms), catalog()).price;
+  };
+  const Dollars own = price({}), rented = price({"strategy.actors.node=aws-p5.48xlarge"});
+  EXPECT_LT(rented, own);
+  const std::string slow = R"(strategy.actors={"nodes":6000,"samples_per_s":0.5,"node":"rental-i7-8700-64gb"})";
+  EXPECT_EQ(price({slow}), rented);
+  const FabricBill power = fabric_bill(shipped("systems/rl-actors-learners.json", {slow}), catalog());
+  EXPECT_LT(*power.power, 20_kW);
+}
+
 TEST(FabricBill, SaysWhatPortsOfOtherNicsAreTakenFor) {
   const FabricBill bill =
       fabric_bill(shipped("systems/tensorflow-ps-sync.json",
                           {"cluster.node=dgx-1-v100-16gb", "strategy.parameter_servers.node=rental-epyc-9454p-256gb"}),
                   catalog());
-  EXPECT_THAT(bill.assumed, Contains(testing::HasSubstr("of the parameter servers take ports of 100 Gb/s")));
+  EXPECT_THAT(bill.assumed, Contains(testing::HasSubstr("of the parameter servers take or share ports of 100 Gb/s")));
   EXPECT_THAT(bill.unknown, testing::Not(Contains(testing::HasSubstr("ports for"))));
 }
 

@@ -66,6 +66,23 @@ TEST(MegatronScript, AMisspeltOptionIsOneFault) {
   EXPECT_EQ(faults_of(std::string(kSmall) + "--vocab-size 32000 --num-layers-of-mine 8"), "");
 }
 
+// A word that Megatron-LM does not know would count as another: no recomputation, LayerNorm, plain fp8, a ring.
+TEST(MegatronScript, AMisspeltWordIsOneFault) {
+  const std::string list = std::string(kSmall) + "--vocab-size 32000 ";
+  for (const auto& [wrong, right] :
+       {std::pair{"--recompute-granularity selectiv", "did you mean \"selective\""},
+        std::pair{"--recompute-granularity full --recompute-method unifrom", "uniform"},
+        std::pair{"--normalization RMSNrom", "rmsnorm"}, std::pair{"--fp8-format hybird", "hybrid"},
+        std::pair{"--fp8-format e4m3 --fp8-recipe mxfp", "mxfp8"}, std::pair{"--cp-comm-type alltoall", "a2a"},
+        std::pair{"--tensor_model_parallel_size 8", "--tensor-model-parallel-size"}})
+    EXPECT_THAT(faults_of(list + wrong), HasSubstr(right)) << wrong;
+  std::string swapped = list;
+  swapped.replace(swapped.find("--bf16"), 6, "--bf61");
+  EXPECT_THAT(faults_of(swapped), HasSubstr("--bf61: unknown option; did you mean --bf16?"));
+  EXPECT_EQ(of(list + "--fp8-e4m3").scenario["workload"]["precision"], "fp8");
+  EXPECT_EQ(faults_of(list + "--recompute-granularity $GRANULARITY"), "");
+}
+
 // Megatron-FSDP cuts what it says that it cuts, and without a flag nothing is cut.
 TEST(MegatronScript, ShardingIsThatOfItsFlags) {
   const auto sharding = [](const std::string& flags) {

@@ -200,7 +200,10 @@ bool ArgumentList::refuse_as(const std::string& wanted) {
     return option.substr(std::min(option.find_first_not_of('-'), option.size()));
   };
   for (const std::string& option : unknown()) {
-    if (!is_slip(bare(option), bare(wanted))) continue;
+    // Underscores are how Python writes the name.
+    std::string written(bare(option));
+    std::replace(written.begin(), written.end(), '_', '-');
+    if (written != bare(wanted) && !is_slip(written, bare(wanted))) continue;
     diagnostics_.error("", fmt::format("{}: unknown option", option), fmt::format("did you mean {}?", wanted));
     known_.emplace(option, false);
     return true;

@@ -16,12 +16,19 @@ bool is_digit_at(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
 
+/// Whether two neighbours changed places there, and that is all.
+bool are_swapped(std::string_view written, std::string_view meant, std::size_t at) {
+  return written.size() == meant.size() && at + 1 < meant.size() && written[at] == meant[at + 1] &&
+         written[at + 1] == meant[at] && written.substr(at + 2) == meant.substr(at + 2);
+}
+
 }  // namespace
 
 bool is_slip(std::string_view written, std::string_view meant) {
   if (written.empty() || meant.empty() || written == meant || written.front() != meant.front()) return false;
   std::size_t at = 0;
   while (at < written.size() && at < meant.size() && written[at] == meant[at]) ++at;
+  if (are_swapped(written, meant, at)) return true;
   if (is_digit_at(written, at) || is_digit_at(meant, at)) return false;
   const auto rest = [at](std::string_view text, std::size_t skipped) {
     return text.substr(std::min(at + skipped, text.size()));
@@ -29,9 +36,7 @@ bool is_slip(std::string_view written, std::string_view meant) {
   if (written.size() == meant.size() + 1) return rest(written, 1) == rest(meant, 0);
   if (meant.size() == written.size() + 1) return rest(written, 0) == rest(meant, 1);
   if (written.size() != meant.size()) return false;
-  if (rest(written, 1) == rest(meant, 1)) return meant.size() >= kLongEnough;
-  return at + 1 < meant.size() && written[at] == meant[at + 1] && written[at + 1] == meant[at] &&
-         rest(written, 2) == rest(meant, 2);
+  return rest(written, 1) == rest(meant, 1) && meant.size() >= kLongEnough;
 }
 
 bool ConfigReader::has(std::string_view key) const {

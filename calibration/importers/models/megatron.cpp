@@ -44,14 +44,21 @@ class MegatronReader {
     workload_["seq_len"] = target_.seq_len.value_or(model_.length);
     if (in_.list.has("--fp4-format"))
       workload_["precision"] = "fp4";
-    else if (in_.list.has("--fp8-format") || in_.list.has("--fp8-hybrid") || in_.list.has("--fp8-recipe"))
-      workload_["precision"] = in_.list.text("--fp8-recipe") == "mxfp8" ? "mxfp8" : "fp8";
+    else if (in_.list.has("--fp8-format") || in_.list.has("--fp8-hybrid") || in_.list.has("--fp8-e4m3") ||
+             in_.list.has("--fp8-recipe"))
+      workload_["precision"] = eight_bit();
     else
       workload_["precision"] = in_.list.has("--fp16") ? "fp16" : in_.list.has("--bf16") ? "bf16" : "fp32";
     for (const char* option :
          {"--fp16", "--bf16", "--fp8-recipe", "--fp8-hybrid", "--fp8-margin", "--fp8-interval", "--fp4-recipe",
           "--fp8-amax-history-len", "--fp8-amax-compute-algo", "--fp8-param-gather"})
       in_.list.ignore(option);
+  }
+
+  std::string eight_bit() {
+    in_.choice("--fp8-format", {"e4m3", "hybrid"});
+    const std::string recipe = in_.choice("--fp8-recipe", {"tensorwise", "delayed", "mxfp8", "blockwise", "custom"});
+    return recipe == "mxfp8" ? "mxfp8" : "fp8";
   }
 
   /// What depends on how many devices there are.

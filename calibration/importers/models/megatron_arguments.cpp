@@ -27,6 +27,16 @@ std::optional<int> MegatronArguments::first_of(std::initializer_list<const char*
   return out;
 }
 
+std::string MegatronArguments::choice(const std::string& option, std::initializer_list<const char*> words) {
+  if (!list.has(option)) return {};
+  std::string found = lower_case(list.text(option));
+  if (found.empty() || is_unknown(found)) return {};
+  const std::vector<std::string> known(words.begin(), words.end());
+  if (std::find(known.begin(), known.end(), found) != known.end()) return found;
+  diagnostics.error("", fmt::format("{}: found {}", option, shown(found)), nearest_choice(found, known));
+  return {};
+}
+
 void MegatronArguments::copy(Json& to, const char* key, const std::string& option, int least) {
   if (const auto value = list.whole(option, least)) to[key] = *value;
 }

@@ -27,6 +27,9 @@ struct MegatronArguments {
   int required(const std::string& option);
   /// The first of several names of one option that is there.
   std::optional<int> first_of(std::initializer_list<const char*> options, int least = 1);
+  /// The text of an option that takes one of a few words, whatever the case of its letters; empty without the option or
+  /// where nothing says its value. Another word is a fault: what stands in for it would be somebody else's choice.
+  std::string choice(const std::string& option, std::initializer_list<const char*> words);
   /// Sets a key to an option's whole number, or leaves it out as the arguments do.
   void copy(Json& to, const char* key, const std::string& option, int least = 1);
   /// Sets a key where the option is given.

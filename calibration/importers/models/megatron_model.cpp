@@ -360,7 +360,9 @@ class ModelReader {
           static_cast<double>(in_.required("--decoder-seq-length")) / std::max(1, model_.length);
     const int positions = in_.list.whole("--max-position-embeddings").value_or(model_.length);
     if (kind == "learned_absolute") model_.shape["max_positions"] = positions;
-    const bool rms = in_.list.has("--normalization") && lower_case(in_.list.text("--normalization")) == "rmsnorm";
+    const std::string norm = in_.choice(
+        "--normalization", {"layernorm", "rmsnorm", "layernorm1p", "low_precision_layernorm"});  // the last two: NeMo's
+    const bool rms = norm == "rmsnorm";
     model_.shape["norm"] = rms ? "rms_norm" : "layer_norm";
     const double dropout = in_.list.number("--hidden-dropout").value_or(0.1);
     in_.list.ignore("--attention-dropout");

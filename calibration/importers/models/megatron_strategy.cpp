@@ -54,9 +54,9 @@ class StrategyReader {
     if (in_.degrees.tp == 1) strategy_.erase("sequence_parallel");
     interleaving();
     if (in_.list.has("--cp-comm-type")) {
-      const std::string kind = in_.list.text("--cp-comm-type");
-      if (in_.degrees.cp > 1)
-        strategy_["context_method"] = kind == "a2a" ? "ulysses" : kind == "all_gather" ? "all-gather" : "ring";
+      const std::string kind = in_.choice("--cp-comm-type", {"p2p", "a2a", "all_gather", "allgather", "a2a+p2p"});
+      const bool gathers = kind == "all_gather" || kind == "allgather";
+      if (in_.degrees.cp > 1) strategy_["context_method"] = kind == "a2a" ? "ulysses" : gathers ? "all-gather" : "ring";
     }
     const std::string sharding = this->sharding();
     strategy_["sharding"] = sharding;
@@ -203,8 +203,7 @@ class StrategyReader {
   }
 
   void recomputation() {
-    const std::string granularity =
-        in_.list.has("--recompute-granularity") ? in_.list.text("--recompute-granularity") : "";
+    const std::string granularity = in_.choice("--recompute-granularity", {"full", "selective"});
     // Options of Megatron-LM of 2021 and 2022, each of which says by itself that layers recompute; Megatron-DeepSpeed
     // has kept the first.
     const bool older = in_.list.has("--checkpoint-activations") || in_.list.has(kOldMethod);
@@ -238,7 +237,7 @@ class StrategyReader {
         in_.first_of({"--recompute-num-layers", "--activations-checkpoint-num-layers", "--checkpoint-num-layers"}, 0);
     std::string method;
     for (const char* option : {kOldMethod, "--recompute-method"})
-      if (in_.list.has(option)) method = in_.list.text(option);
+      if (in_.list.has(option)) method = in_.choice(option, {"uniform", "block"});
     if (method != "block" || strategy_.value("recompute", "") != "full") return;
     const int some = layers.value_or(1);  // the default before it had to be stated
     const long chunks = static_cast<long>(in_.degrees.pp) * strategy_.value("virtual_pipeline", 1);
