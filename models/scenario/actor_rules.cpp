@@ -62,6 +62,8 @@ void take_over(Draft& draft, const Fault& fault, const Scenario& token) {
                                    "actors generate",
                                    token.node->id, name_of(*token.spec.workload.precision)),
                        "a node whose devices do, or state samples_per_s as measured");
+  if (fault.pointer == "/cluster/cost/basis")
+    return draft.fault("/strategy/actors/node", fault.message, "a node that has one, or leave /cluster/cost/basis out");
   const auto* const known = std::find_if(kActorPointers.begin(), kActorPointers.end(),
                                          [&](const auto& pair) { return fault.pointer == pair.first; });
   draft.fault(known != kActorPointers.end() ? known->second : "/strategy/actors", fault.message, fault.suggestion);
