@@ -30,6 +30,12 @@ TEST(ModelNames, SpellingsOfOneNameAreOne) {
                                    std::pair{"nemotron-4-340b", "nemotron4-340b"},
                                    std::pair{"Megatron-530B", "mt-nlg-530b"},
                                    std::pair{"bert-base", "bert-base"},
+                                   std::pair{"bert-base-uncased", "bert-base"},
+                                   std::pair{"Mistral-7B-v0.3", "mistral-7b"},
+                                   std::pair{"DeepSeek-V3-0324", "deepseek-v3"},
+                                   std::pair{"Yi-1.5-34B", "yi-34b"},
+                                   std::pair{"Llama-4-Scout-17B-16E-Instruct", "llama4-scout"},
+                                   std::pair{"llama-33b", "llama-30b"},
                                    std::pair{"resnet-50", "resnet50"},
                                    std::pair{"Abacus-7B", "abacus-7b"},
                                    std::pair{"", ""}})
@@ -51,6 +57,31 @@ TEST(ModelNames, OfferTheNearestOne) {
 Json sizes(long layers, long hidden, long ffn_hidden, long heads, long kv_heads, long vocab) {
   return {{"layers", layers}, {"hidden", hidden},     {"ffn_hidden", ffn_hidden},
           {"heads", heads},   {"kv_heads", kv_heads}, {"vocab", vocab}};
+}
+
+// GPT-3, and the models of Narayanan et al. 2021, under shorter names; what has no known size is as wide as theirs.
+TEST(ModelShapes, ShortNamesOfGptsAreKnownModels) {
+  const auto hidden = [](const char* name, double billions) {
+    return known_shape({name, Json::object(), billions}).transformer.at("hidden").get<long>();
+  };
+  EXPECT_EQ(hidden("gpt-175b", 175), 12288);
+  EXPECT_EQ(hidden("gpt-145b", 145), 12288);
+  EXPECT_EQ(hidden("gpt-310b", 310), 16384);
+  EXPECT_EQ(hidden("gpt-530b", 530), 20480);
+  EXPECT_EQ(hidden("gpt3-1t", 1000), 25600);
+  EXPECT_EQ(hidden("bloom", 176), 14336);
+  EXPECT_EQ(hidden("gpt-116b-of-mine", 116), 8192);
+}
+
+// Halves of layers are counted by the preset, whole ones by its config.json; the mixers stay.
+TEST(ModelShapes, OwnSizesOfAPresetAreThePreset) {
+  Json stated = sizes(48, 2048, 512, 16, 2, 151936);
+  stated["experts"] = 512;
+  stated["top_k"] = 10;
+  EXPECT_TRUE(known_shape({"qwen3-next-80b-a3b", stated, 80}).transformer.contains("layer_pattern"));
+  const KnownShape layers = known_shape({"qwen3-next-80b-a3b", {{"layers", 48}}, 0});
+  EXPECT_EQ(layers.refusal, "");
+  EXPECT_EQ(layers.transformer.at("layers"), 96);
 }
 
 Json with_experts(Json dense, long experts, long top_k) {
