@@ -227,6 +227,24 @@ TEST(Dragonfly, OfSevenPortsJoins72Hosts) {
   EXPECT_THROW(plain_fabric(73, part, preset(FabricPreset::dragonfly)), InputError);
 }
 
+// Two of those routers alone are joined by as many cables as hosts hang on each, or by half of them; faster NICs, of
+// which a switch holds fewer, are no slower for it.
+TEST(Dragonfly, RoutersOfASmallGroupShareTheirFreePorts) {
+  const SwitchPart part = switch_of(7);
+  FabricSpec spec = preset(FabricPreset::dragonfly);
+  EXPECT_EQ(cables_of(inventory(plain_fabric(4, part, spec), catalog()), "leaf to leaf"), 2);
+  spec.oversubscription = 2;
+  EXPECT_EQ(cables_of(inventory(plain_fabric(4, part, spec), catalog()), "leaf to leaf"), 1);
+  BytesPerSecond before;
+  for (const double gbps : {100.0, 200.0, 400.0, 800.0}) {
+    spec = preset(FabricPreset::dragonfly);
+    spec.nic_bandwidth = gbps * 1_Gbps;
+    const BytesPerSecond across = bisection_bandwidth(fabric_of("dgx-h100", 8, spec));
+    EXPECT_GE(across, before) << gbps;
+    before = across;
+  }
+}
+
 // Eight of those groups: four on each side, one cable between every two.
 TEST(Dragonfly, BisectionIsTheGlobalCablesBetweenHalves) {
   const SwitchPart part = switch_of(7);

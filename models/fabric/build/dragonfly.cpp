@@ -33,7 +33,7 @@ void join_group(FabricBuilder& builder, const DragonflyPlan& plan, const Vertice
   const std::size_t first_spine = index * static_cast<std::size_t>(plan.spines_per_group);
   for (auto a = first; a < last; ++a) {
     for (auto b = a + 1; b < last && !plan.plus; ++b)
-      builder.join_switches(routers[a], routers[b], plan.rate, 1, figures);
+      builder.join_switches(routers[a], routers[b], plan.rate * plan.local_cables, plan.local_cables, figures);
     for (int s = 0; s < plan.spines_per_group; ++s)
       builder.join_switches(routers[a], spines[first_spine + static_cast<std::size_t>(s)], plan.rate, 1, figures);
   }

@@ -16,6 +16,15 @@ int pair_cables(const DragonflyPlan& plan, double oversubscription) {
   return std::max(1, static_cast<int>(all / (plan.groups - 1) + 1e-9));
 }
 
+/// Cables between two routers of a group. Between fewer routers than a full group's they are more, so that a router
+/// sends on what its NICs receive, less what oversubscription saves, as far as it has ports.
+int local_cables(const DragonflyPlan& plan, int used, double oversubscription, int ports) {
+  const int others = plan.routers_per_group - 1;
+  if (others < 1 || plan.groups > 1) return 1;
+  const int wanted = static_cast<int>(std::ceil(used / oversubscription / others - 1e-9));
+  return std::max(1, std::min(wanted, (ports - used) / others));
+}
+
 void size_dragonfly(DragonflyPlan& plan, const FabricSpec& spec, int ports) {
   const int hosts = (ports + 1) / 4;
   plan.nodes_per_router = spec.nodes_per_leaf.value_or(std::max(1, hosts / plan.nics));
@@ -24,7 +33,9 @@ void size_dragonfly(DragonflyPlan& plan, const FabricSpec& spec, int ports) {
   const int full = 2 * used;
   plan.groups = ceil_div(plan.nodes, plan.nodes_per_router * full);
   plan.routers_per_group = plan.groups > 1 ? full : ceil_div(plan.nodes, plan.nodes_per_router);
-  plan.router_ports = used + plan.routers_per_group - 1 + (plan.groups > 1 ? plan.global_ports : 0);
+  plan.local_cables = local_cables(plan, used, spec.oversubscription, ports);
+  plan.router_ports =
+      used + (plan.routers_per_group - 1) * plan.local_cables + (plan.groups > 1 ? plan.global_ports : 0);
   plan.most_groups = full * used + 1;
 }
 
@@ -66,7 +77,8 @@ FabricLevels dragonfly_levels(const DragonflyPlan& plan, const SwitchFigures& fi
   if (plan.routers_per_group > 1) {
     // A router's share of the group's global cables; leaves of a dragonfly-plus have none of their own.
     const double up = plan.plus ? plan.spines_per_group
-                                : plan.routers_per_group - 1 + static_cast<double>(global) / plan.routers_per_group;
+                                : (plan.routers_per_group - 1) * plan.local_cables +
+                                      static_cast<double>(global) / plan.routers_per_group;
     const auto links = static_cast<int>(std::lround(up));
     out.levels.push_back({plan.nodes_per_router, plan.rate * up, links, step * (plan.plus ? 2 : 1)});
   }

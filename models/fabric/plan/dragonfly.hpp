@@ -21,6 +21,7 @@ struct DragonflyPlan {
   int spines_per_group = 0;   ///< dragonfly-plus only
   int groups = 1;
   int global_ports = 0;                   ///< of a switch that has them: of each router, or of each spine
+  int local_cables = 1;                   ///< dragonfly: between every two routers of a group; a full one has one
   int cables_per_pair = 0;                ///< between every two groups
   int most_groups = 1;                    ///< that one cable between every two allows
   int router_ports = 0, spine_ports = 0;  ///< what a switch must offer
