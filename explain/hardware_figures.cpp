@@ -83,7 +83,12 @@ bool has_network(const Scenario& s) { return s.spec.cluster.nodes > 1 && s.nics_
 
 Value nic_bandwidth(const Scenario& s) {
   if (!has_network(s)) return std::nullopt;
-  return fmt::format("{} × {} Gb/s a node", s.nics_per_node, significant(s.nic_bandwidth.in(1_Gbps)));
+  std::string out = fmt::format("{} × {} Gb/s a node", s.nics_per_node, significant(s.nic_bandwidth.in(1_Gbps)));
+  // Both are scaled, and those of the servers may be what binds.
+  if (s.server_node != nullptr && s.server_node->training_nics() > 0)
+    out += fmt::format(", {} × {} Gb/s a parameter server's", s.server_node->training_nics(),
+                       significant(s.server_node->training_bandwidth().in(1_Gbps) / s.server_node->training_nics()));
+  return out;
 }
 void scale_nic_bandwidth(ChangedScenario& s, double factor) {
   s.scenario().nic_bandwidth *= factor;

@@ -216,6 +216,12 @@ TEST(Explain, SettingsAreWhatRunsPredict) {
   EXPECT_GE(checked, 1);
 }
 
+// The workers' own NICs are faster than what the servers have, and a buyer would change the wrong ones.
+TEST(Explain, NicsOfParameterServersAreNamedBesideTheWorkers) {
+  const Explanation explanation = explained("systems/tensorflow-ps-sync");
+  EXPECT_THAT(figure_of(explanation, "nic_bandwidth").value, HasSubstr("25.0 Gb/s a node, 1 × 10.0 Gb/s a parameter"));
+}
+
 // Samples a second do not show what more local steps, compression or a larger batch cost in samples.
 TEST(Explain, SaysWhereSamplesToTheTargetMayGrow) {
   const Explanation explanation = explained("systems/local-sgd-diloco");
