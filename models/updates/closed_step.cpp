@@ -18,7 +18,7 @@ ClosedStep before_actors(const Job& job) {
   const Scenario lone_scenario = lone_node(*job.scenario);
   const Job lone = lower(lone_scenario);
   UpdateStep step = update_step(job, lone, closed_form(lone));
-  return {std::move(step.breakdown), std::move(step.outcome)};
+  return {step.breakdown, std::move(step.outcome)};
 }
 
 }  // namespace
