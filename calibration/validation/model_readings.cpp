@@ -13,8 +13,6 @@ namespace stepcast {
 
 namespace {
 
-constexpr std::array kNeeded{"layers", "hidden", "ffn_hidden", "heads", "vocab"};
-
 /// Parameters of a shape; 0 of one that cannot be.
 double parameters_of(Json shape) {
   shape["max_positions"] = 2048;
@@ -107,7 +105,7 @@ void set_style(Json& shape, ModelStyle style) {
 }
 
 bool complete_sizes(const Json& sizes) {
-  return std::all_of(kNeeded.begin(), kNeeded.end(), [&](const char* key) { return sizes.contains(key); });
+  return std::all_of(kNeededSizes.begin(), kNeededSizes.end(), [&](const char* key) { return sizes.contains(key); });
 }
 
 bool is_likelier(const Json& described, const Json& reading, double billions) {

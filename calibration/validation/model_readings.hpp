@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
 
 #include "calibration/validation/model_shapes.hpp"
@@ -16,6 +17,9 @@ inline constexpr ModelStyle kLlama{true, false}, kTiedLlama{true, true}, kGpt{fa
 
 /// Gives a shape a style.
 void set_style(Json& shape, ModelStyle style);
+
+/// What every shape needs.
+inline constexpr std::array kNeededSizes{"layers", "hidden", "ffn_hidden", "heads", "vocab"};
 
 /// Whether sizes are all that a shape needs.
 bool complete_sizes(const Json& sizes);

@@ -238,7 +238,7 @@ KnownShape known_shape(const StatedModel& stated) {
         !counts_blocks_of(out.transformer, key, value))
       out.transformer[key] = value;
   if (gpt && complete_gpt(out.transformer)) out.by_size = true;
-  for (const char* key : {"layers", "hidden", "ffn_hidden", "heads", "vocab"})
+  for (const char* key : kNeededSizes)
     if (out.refusal.empty() && !out.transformer.contains(key))
       out.refusal = fmt::format("{} of {} is not stated", key, stated.name);
   return out;

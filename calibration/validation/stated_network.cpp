@@ -56,12 +56,15 @@ Rate rate_in(const std::smatch& match, double unit) {
   return {std::stod(match[1]) * unit, match.prefix().str(), match.suffix().str()};
 }
 
-/// Links between the devices of a node, whose rate stands in bytes.
-bool names_native_links(const std::string& text) {
-  constexpr std::array kNative{"NVLink", "NVSwitch", "Infinity", "PCIe", "ICI", "xGMI", "IPU-Link", "HCCS"};
-  return std::any_of(kNative.begin(), kNative.end(),
+template <std::size_t N>
+bool names_any(const std::string& text, const std::array<const char*, N>& words) {
+  return std::any_of(words.begin(), words.end(),
                      [&](const char* word) { return text.find(word) != std::string::npos; });
 }
+
+/// Links between the devices of a node, whose rate stands in bytes.
+constexpr std::array kNativeLinks{"NVLink", "NVSwitch", "Infinity", "PCIe", "ICI", "xGMI", "IPU-Link", "HCCS"};
+constexpr std::array kPerDevice{"per GPU", "per device", "per accelerator", "a GPU", "/GPU", "each GPU", "per chip"};
 
 std::optional<Rate> stated_rate(const std::string& text) {
   static const std::regex kGigabits(R"((\d+(?:\.\d+)?)\s*(?:Gb/s|Gbps|Gbits?/s|Gbits?|GbE|Gb)\b)");
@@ -70,7 +73,7 @@ std::optional<Rate> stated_rate(const std::string& text) {
   std::smatch match;
   if (std::regex_search(text, match, kGigabits)) return rate_in(match, 1);
   if (std::regex_search(text, match, kTerabits)) return rate_in(match, kGigabitsInTerabit);
-  if (names_native_links(text)) return std::nullopt;
+  if (names_any(text, kNativeLinks)) return std::nullopt;
   if (std::regex_search(text, match, kBytes)) return rate_in(match, kBitsInByte);
   static const std::regex kBare(R"(\d+\s*x\s*(10|25|40|50|56|100|200|400|800)(?![\w.]))");
   if (!std::regex_search(text, match, kBare)) return std::nullopt;
@@ -120,12 +123,6 @@ std::optional<int> stated_count(const Rate& rate) {
   return first_number(rate.after, kCountAfter);
 }
 
-bool per_device(const std::string& text) {
-  constexpr std::array kWords{"per GPU", "per device", "per accelerator", "a GPU", "/GPU", "each GPU", "per chip"};
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](const char* word) { return text.find(word) != std::string::npos; });
-}
-
 }  // namespace
 
 std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_node) {
@@ -136,7 +133,7 @@ std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_n
   if (const std::optional<Rate> rate = stated_rate(words)) {
     if (rate->before.find(" or ") != std::string::npos) return std::nullopt;
     const std::optional<int> count = stated_count(*rate);
-    const bool each = per_device(rate->after) && !count;
+    const bool each = names_any(rate->after, kPerDevice) && !count;
     return StatedNetwork{each ? static_cast<int>(gpus_per_node) : count.value_or(1), rate->gbps, kind};
   }
   const std::optional<Rate> named = generation(words);
@@ -144,7 +141,7 @@ std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_n
   static const std::regex kBefore(R"((\d+)\s*x?\s*$)");
   std::optional<int> count = first_number(named->before, kBefore);
   if (!count) count = stated_count(*named);
-  if (!count && per_device(named->after)) count = static_cast<int>(gpus_per_node);
+  if (!count && names_any(named->after, kPerDevice)) count = static_cast<int>(gpus_per_node);
   if (!count) return std::nullopt;
   return StatedNetwork{*count, named->gbps, kind};
 }
