@@ -48,11 +48,16 @@ std::string nic_sentence(const Explanation& e) {
   return {};
 }
 
-/// The best legal change that fits memory of one part of the scenario ("strategy"); null where none is worth a word.
-const SettingEffect* best_change(const Explanation& e, const std::string& part) {
+/// "strategy", "cluster" or "workload": what a changed setting is a matter of. More actors are more machines.
+std::string_view part_of(std::string_view word) {
+  return word.starts_with("strategy.actors.nodes=") ? "cluster" : word.substr(0, word.find('.'));
+}
+
+/// The best legal change that fits memory of one part of the scenario; null where none is worth a word.
+const SettingEffect* best_change(const Explanation& e, std::string_view part) {
   const auto of_part = [&](const SettingEffect& effect) {
     return std::all_of(effect.words.begin(), effect.words.end(),
-                       [&](const std::string& word) { return word.starts_with(part + "."); });
+                       [&](const std::string& word) { return part_of(word) == part; });
   };
   const SettingEffect* best = nullptr;
   for (const SettingEffect& effect : e.settings)

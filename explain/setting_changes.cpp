@@ -26,6 +26,7 @@ class Changes {
     kernels();
     overlaps();
     updates();
+    actors();
     compression();
     hardware();
     return std::move(out_);
@@ -184,6 +185,23 @@ class Changes {
     }
     if (scenario_.update == UpdateMode::backup_workers)
       double_and_halve("backup_workers", "strategy.backup_workers", strategy.backup_workers);
+  }
+
+  void actors() {
+    if (!scenario_.spec.strategy.actors) return;
+    const ActorSpec& actors = *scenario_.spec.strategy.actors;
+    double_and_halve("actors' nodes", "strategy.actors.nodes", actors.nodes);
+    if (!actors.samples_per_s) {
+      double_and_halve("actors' concurrent", "strategy.actors.concurrent", actors.concurrent);
+      double_and_halve("actors' tensor_parallel", "strategy.actors.tensor_parallel", actors.tensor_parallel);
+    }
+    const int bound = actors.staleness_bound;
+    for (const int other : {bound + 1, bound - 1})
+      if (other >= 0)
+        add(fmt::format("actors' staleness_bound {} → {}", bound, other),
+            {set("strategy.actors.staleness_bound", other)});
+    if (bound > 0 && !actors.interruptible)
+      add("actors' interruptible off → on", {"strategy.actors.interruptible=true"});
   }
 
   /// Whether a method is for what workers send here.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -99,6 +100,11 @@ struct Tally {
     const auto i = static_cast<std::size_t>(refusal.reason);
     rejected[i] += options;
     come_near(i, refusal.figure);
+  }
+  /// Options that rules and memory allow, whatever limits said of them.
+  [[nodiscard]] long allowed() const {
+    const std::size_t first = static_cast<std::size_t>(Rejection::states_do_not_fit) + 1;
+    return feasible + std::accumulate(rejected.begin() + first, rejected.end(), 0L);
   }
   /// One option: refused, or none of the limits is broken.
   void count(const std::optional<Refusal>& refusal) {

@@ -182,7 +182,8 @@ class Planner {
   /// Every pairing of framework and accelerator that the question allows and no measured run stands behind.
   void list_what_to_measure() {
     std::set<std::pair<std::string, std::string>> seen;
-    for (const FamilySpec& family : found_.families) {
+    for (const std::size_t allowed : found_.allowed_families) {
+      const FamilySpec& family = found_.families[allowed];
       if (!seen.emplace(family.framework, question_.spec.clusters[family.cluster].node).second) continue;
       const ScenarioVariants variants(scenario_of(question_.spec, family), question_.file, catalog_);
       const ExpectedError error = expected_error(variants.shared(), prediction_errors());

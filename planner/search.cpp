@@ -72,8 +72,10 @@ class Search {
     in_parallel(last - first, options_.threads, [&](std::size_t thread, std::size_t i) {
       if (!options_.stop.stop_requested()) results[i] = search_block(caches_[thread], blocks_[first + i], first + i);
     });
-    for (const BlockResult& block : results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const BlockResult& block = results[i];
       result_.tally.add(block.tally);
+      if (block.tally.allowed() > 0) result_.allowed_families.insert(blocks_[first + i].family);
       if (block.found) incumbents_.add(*block.found);
     }
     if (options_.progress)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ struct SearchResult {
   std::vector<PlanPoint> best_of_kinds;  ///< the best of each kind of option (option_kind)
   std::vector<PlanPoint> front;          ///< not dominated in the objectives asked for; empty with one
   Tally tally;
-  bool stopped = false;  ///< ended early at the caller's wish
+  std::set<std::size_t> allowed_families;  ///< with an option that rules and memory allow
+  bool stopped = false;                    ///< ended early at the caller's wish
 };
 
 /// Searches the legal space of a question in closed form. The result is the same whatever the number of threads, and

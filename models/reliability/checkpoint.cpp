@@ -55,17 +55,21 @@ Rates rates_of_kind(const Scenario& scenario, bool local, bool one_node) {
   const auto write = joint_write_rate(scenario, local, writers);
   const auto read = joint_read_rate(scenario, local, nodes),
              read_by_writers = joint_read_rate(scenario, local, writers);
+  const auto write_by_readers = joint_write_rate(scenario, local, nodes);
   Rates out;
   const std::string& where = local ? scenario.node->id : scenario.storage->id;
   if (!write && read_by_writers)
     out.assumed = fmt::format("checkpoints are written half as fast as {} reads: it states no rate of writing", where);
+  else if (!read && write_by_readers)
+    out.assumed = fmt::format("checkpoints are read as fast as {} writes: it states no rate of reading", where);
   else if (!write || !read)
     out.assumed = unknown_words(scenario, local);
-  // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do.
+  // What reads fast and is silent on writing writes half as fast, as most drives of the catalogue do; none reads slower
+  // than it writes.
   out.write = write             ? *write
               : read_by_writers ? *read_by_writers / 2.0
                                 : unknown_rate(scenario, local, kUnknownWrite) * writers;
-  out.read = read ? *read : unknown_rate(scenario, local, kUnknownRead) * nodes;
+  out.read = read ? *read : write_by_readers ? *write_by_readers : unknown_rate(scenario, local, kUnknownRead) * nodes;
   if (one_node && local) out.read *= 1.0 / nodes;
   return out;
 }

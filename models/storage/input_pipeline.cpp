@@ -105,9 +105,19 @@ std::optional<BytesPerSecond> through_nics(InputPipeline& out, const Scenario& s
   return rate;
 }
 
+/// Of storage that states how fast it writes alone, which reads no slower than that.
+std::optional<BytesPerSecond> as_fast_as_writes(InputPipeline& out, const Scenario& scenario) {
+  const std::optional<BytesPerSecond> rate = joint_write_rate(scenario, out.local, out.nodes());
+  if (rate)
+    out.assumed = fmt::format("input is read as fast as {} writes: it states no rate of reading",
+                              out.local ? scenario.node->id : scenario.storage->id);
+  return rate;
+}
+
 void add_storage(InputPipeline& out, const Scenario& scenario) {
   if (!(out.sample > Bytes(0))) return;
   std::optional<BytesPerSecond> rate = joint_read_rate(scenario, out.local, out.nodes());
+  if (!rate) rate = as_fast_as_writes(out, scenario);
   const bool stated = rate.has_value();
   if (!stated) rate = through_nics(out, scenario);
   if (!rate) return;

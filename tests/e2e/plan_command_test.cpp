@@ -81,6 +81,22 @@ TEST_F(PlanCommand, RanksCandidatesThatRunAsTheySay) {
   EXPECT_EQ(run.json().at("step_time_s"), plan["candidates"][0]["step_time_s"]);
 }
 
+// Of Horovod nothing was measured with this model, but its rules forbid tensor parallelism: measuring decides nothing.
+TEST_F(PlanCommand, NamesWhatToMeasureOfWhatMayRun) {
+  const auto to_measure = [&](const Json& degrees) {
+    Json question = small_question();
+    question["clusters"] = {{{"node", "dgx-h100"}, {"nodes", {1}}}};
+    question["strategy"] = {{"framework", {"megatron-lm", "horovod"}}, {"tensor_parallel", degrees}};
+    question["workload"]["model"] = "gpt3-1.3b";
+    std::vector<std::string> out;
+    const Json plan = answer(question, {"--fidelity", "analytic"});
+    for (const Json& one : plan.at("to_measure")) out.push_back(one.at("framework"));
+    return out;
+  };
+  EXPECT_THAT(to_measure({1, 2}), testing::UnorderedElementsAre("megatron-lm", "horovod"));
+  EXPECT_THAT(to_measure({2}), testing::ElementsAre("megatron-lm"));
+}
+
 TEST_F(PlanCommand, SaysTheSameEveryTimeAndWithAnyNumberOfJobs) {
   const Json one = answer(small_question(), {"--jobs", "1"});
   EXPECT_EQ(one, answer(small_question(), {"--jobs", "3"}));

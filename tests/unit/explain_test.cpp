@@ -126,7 +126,11 @@ TEST(Explain, TriesWhatAnUpdateCanChange) {
   EXPECT_THAT(tried("systems/parameter-server-backup"), Contains(HasSubstr("backup_workers")));
   EXPECT_THAT(tried("systems/gossip-ring"),
               testing::AllOf(Contains("compression none → fp16"), testing::Not(Contains(HasSubstr("top-k")))));
-  EXPECT_THAT(tried("resnet50-v100-8nodes"), testing::Not(Contains(HasSubstr("compression"))));
+  EXPECT_THAT(tried("systems/rl-actors-learners"),
+              testing::AllOf(Contains("actors' nodes 6 → 3"), Contains("actors' concurrent 48 → 96"),
+                             Contains("actors' staleness_bound 2 → 1"), Contains("actors' interruptible off → on")));
+  EXPECT_THAT(tried("resnet50-v100-8nodes"),
+              testing::Not(testing::AnyOf(Contains(HasSubstr("compression")), Contains(HasSubstr("actors")))));
 }
 
 // Of one NIC, twice as many are one more.
@@ -185,6 +189,12 @@ TEST(Explain, TheHeadlineAgreesWithTheTable) {
                               "+36.0 %."));
   out.settings.push_back(effect("recompute full → none", "strategy.recompute=none", 0.2));
   out.settings[0].fits = false;
+  out.settings.push_back(effect("actors' nodes 6 → 12", "strategy.actors.nodes=12", 0.3));
+  words = bottleneck_words(out);
+  EXPECT_THAT(words, Contains(HasSubstr("Of changes of the strategy, recompute full → none helps most: +20.0 %")));
+  EXPECT_THAT(words, Contains("Beyond the strategy, actors' nodes 6 → 12 brings +30.0 % throughput, and precision bf16 "
+                              "→ fp8 +36.0 %."));
+  out.settings.pop_back();
   words = bottleneck_words(out);
   EXPECT_THAT(words, Contains(HasSubstr("Of changes of the strategy, recompute full → none helps most: +20.0 %")));
   EXPECT_THAT(words, Contains("Beyond the strategy, precision bf16 → fp8 brings +36.0 % throughput."));

@@ -66,6 +66,19 @@ TEST(UnknownStorage, IsNoFasterThanTheNics) {
                                                 "and 125 MB/s read")));
 }
 
+// BLOOM's file system is known by the rate of its checkpoints alone, 57.5 GB/s.
+TEST(UnknownStorage, ReadsAsFastAsItWrites) {
+  const std::vector<std::string> terms{"cluster.storage=bloom-gpfs-checkpoint", "workload.input.page_cache=false",
+                                       "workload.input.sample_kB=100000", "run.checkpoint.size_GB=1150"};
+  const Prediction p = predict_analytic(shipped("bloom-176b-a100-384.json", terms), test::catalog());
+  ASSERT_TRUE(p.outlook->input.samples_per_s);
+  EXPECT_NEAR(*p.outlook->input.samples_per_s, 575, 1e-6);
+  EXPECT_THAT(p.assumptions,
+              Contains("input is read as fast as bloom-gpfs-checkpoint writes: it states no rate of reading"));
+  EXPECT_THAT(p.assumptions,
+              Contains("checkpoints are read as fast as bloom-gpfs-checkpoint writes: it states no rate of reading"));
+}
+
 // Several samples of 100 MB in a file of 100 MB are none.
 TEST(SmallFiles, NeedNoShardsOfTheirSize) {
   const Scenario scenario =
