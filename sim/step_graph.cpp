@@ -91,8 +91,19 @@ std::vector<int> StepGraph::roots(int first) const {
   return out;
 }
 
+bool StepGraph::is_joined(int operation) const {
+  const auto i = static_cast<std::size_t>(operation);
+  return i < joined_in_.size() && joined_in_[i] >= 0;
+}
+
+std::span<const int> StepGraph::ended_by(int operation) const {
+  const int place = operation - first_meeting_;
+  if (joined_.empty() || place < 0 || place % 2 == 0) return {};
+  return joined_[static_cast<std::size_t>(place / 2)];
+}
+
 int StepGraph::joined_on(int device, int operation) const {
-  if (joined_in_.empty() || static_cast<std::size_t>(operation) >= joined_in_.size()) return -1;
+  if (!is_joined(operation)) return -1;
   const int set = joined_in_[static_cast<std::size_t>(operation)];
   if (set < 0) return -1;
   for (const int member : joined_[static_cast<std::size_t>(set)])
@@ -104,10 +115,12 @@ int StepGraph::joined_on(int device, int operation) const {
 void StepGraph::meet_joined() {
   if (joined_.empty()) return;
   joined_in_.assign(operations_.size(), -1);
+  first_meeting_ = static_cast<int>(operations_.size());
   std::vector<std::pair<int, int>> meetings;  // before and behind, by set
   for (std::size_t set = 0; set < joined_.size(); ++set) {
     const int device = operations_[static_cast<std::size_t>(joined_[set].front())].device;
-    meetings.emplace_back(add_meeting(device), add_meeting(device));
+    const int before = add_meeting(device);
+    meetings.emplace_back(before, add_meeting(device));
     for (const int operation : joined_[set]) joined_in_[static_cast<std::size_t>(operation)] = static_cast<int>(set);
   }
   const auto set_of = [&](int operation) { return joined_in_[static_cast<std::size_t>(operation)]; };

@@ -151,6 +151,10 @@ class StepGraph {
   }
   /// Operations that `operation` waits for (valid after finish).
   [[nodiscard]] std::span<const std::int32_t> predecessors(int operation) const;
+  /// The operations of one collective that `operation` is the common end of; none where it is no such end.
+  [[nodiscard]] std::span<const int> ended_by(int operation) const;
+  /// Whether an operation is one collective with others.
+  [[nodiscard]] bool is_joined(int operation) const;
   /// The operation of `device` that is one collective with `operation`; −1 when there is none.
   [[nodiscard]] int joined_on(int device, int operation) const;
 
@@ -170,6 +174,7 @@ class StepGraph {
 
   std::vector<std::vector<int>> joined_;
   std::vector<std::int32_t> joined_in_;  ///< by operation: index into joined_ or −1; empty when nothing is joined
+  int first_meeting_ = 0;                ///< of joined operations: one before and one behind each of joined_
 
   Graph graph_;
   std::vector<std::int32_t> predecessors_;

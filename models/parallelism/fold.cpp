@@ -34,6 +34,27 @@ int coupled_replicas(const RankLayout& layout, int replica) {
   return replica % (layout.degree(Axis::data) / together);
 }
 
+/// Replicas that share one copy of sharded parameters have the same number.
+int sharing_replicas(const RankLayout& layout, int replica) {
+  const int context = layout.degree(Axis::context);
+  return layout.shard <= context ? replica : replica * context / layout.shard;
+}
+
+/// By replica, which sets of states those have that share its copy of the parameters: equal numbers, equal sets.
+std::vector<int> sharing_of(const std::vector<std::vector<int>>& states, const RankLayout& layout) {
+  std::map<int, std::set<std::vector<int>>> of_copy;
+  for (std::size_t replica = 0; replica < states.size(); ++replica)
+    of_copy[sharing_replicas(layout, static_cast<int>(replica))].insert(states[replica]);
+  std::map<std::set<std::vector<int>>, int> numbers;
+  std::vector<int> out;
+  for (std::size_t replica = 0; replica < states.size(); ++replica)
+    out.push_back(
+        numbers
+            .try_emplace(of_copy[sharing_replicas(layout, static_cast<int>(replica))], static_cast<int>(numbers.size()))
+            .first->second);
+  return out;
+}
+
 /// The state of every node that is not a healthy one of the cluster's own kind.
 std::map<int, NodeState> unusual_nodes(const Scenario& scenario) {
   std::map<int, NodeState> states;
@@ -101,24 +122,31 @@ Fold fold_of(const Scenario& scenario, const RankLayout& layout) {
   const int replicas = layout.degree(Axis::data);
   const std::map<int, NodeState> unusual = unusual_nodes(scenario);
   if (unusual.empty()) {
-    fold.classes.push_back({std::vector<int>(stages, 0), 0, replicas});
+    fold.classes.push_back({std::vector<int>(stages, 0), 0, 0, replicas});
     return fold;
   }
   const std::map<int, StageNodes> units = nodes_of_units(unusual, layout);
   std::vector<std::vector<int>> states;
-  std::map<std::vector<int>, ReplicaClass> classes;
   for (int replica = 0; replica < replicas; ++replica) {
     std::vector<int>& state = states.emplace_back();
     for (const MeetingNodes& nodes : units.at(coupled_replicas(layout, replica)))
       state.push_back(index_of(fold.states, nodes));
-    ++classes.try_emplace(state, ReplicaClass{state, replica, 0}).first->second.replicas;
   }
-  for (const auto& [state, of_state] : classes) fold.classes.push_back(of_state);
+  const std::vector<int> sharing = sharing_of(states, layout);
+  std::map<std::pair<std::vector<int>, int>, ReplicaClass> classes;
+  for (int replica = 0; replica < replicas; ++replica) {
+    const auto i = static_cast<std::size_t>(replica);
+    ++classes.try_emplace({states[i], sharing[i]}, ReplicaClass{states[i], sharing[i], replica, 0})
+          .first->second.replicas;
+  }
+  for (const auto& [key, of_key] : classes) fold.classes.push_back(of_key);
   std::stable_sort(fold.classes.begin(), fold.classes.end(),
                    [](const ReplicaClass& a, const ReplicaClass& b) { return a.replicas > b.replicas; });
-  for (const std::vector<int>& state : states) {
-    const auto same =
-        std::find_if(fold.classes.begin(), fold.classes.end(), [&](const ReplicaClass& c) { return c.state == state; });
+  for (int replica = 0; replica < replicas; ++replica) {
+    const auto i = static_cast<std::size_t>(replica);
+    const auto same = std::find_if(fold.classes.begin(), fold.classes.end(), [&](const ReplicaClass& c) {
+      return c.state == states[i] && c.sharing == sharing[i];
+    });
     fold.class_by_replica.push_back(static_cast<int>(same - fold.classes.begin()));
   }
   return fold;

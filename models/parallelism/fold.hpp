@@ -19,9 +19,11 @@ struct NodeState {
 /// no other falls short of in everything.
 using MeetingNodes = std::vector<NodeState>;
 
-/// Model replicas whose stages lie on nodes in the same states, so that they behave alike.
+/// Model replicas whose stages lie on nodes in the same states, as do those with which they share a copy of sharded
+/// parameters, so that they behave alike.
 struct ReplicaClass {
   std::vector<int> state;  ///< by pipeline stage: index into Fold::states
+  int sharing = 0;         ///< equal for the classes of those that share copies
   int first = 0;           ///< data coordinate of one of them
   int replicas = 1;
 };

@@ -108,7 +108,7 @@ RankLayout rank_layout(const Scenario& scenario) {
     if (!under_experts) around *= layout.degrees[i];
     data_seen = data_seen || axis == Axis::data;
   }
-  layout.side_by_side = std::max(1, layout.devices_per_node / layout.in_node(Axis::pipeline));
+  layout.side_by_side = std::clamp(layout.devices_per_node / layout.in_node(Axis::pipeline), 1, d.tp * d.cp * d.dp);
   return layout;
 }
 

@@ -203,6 +203,23 @@ void NodeMap::load_message(GroupShape& shape, int from, int to) const {
   }
 }
 
+void NodeMap::load_pairs(GroupShape& shape, int a, int b) const {
+  load_message(shape, a, b);
+  for (std::size_t level = 0; level < levels(); ++level) {
+    if (!limits_[level]) continue;
+    std::map<int, int> senders;  // by member: nodes of both stages that send out of it
+    for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+      const int distance = (to - from) * layout_.stride(Axis::pipeline);
+      layout_.each_node_of_stage(from, [&](int node, int rank) {
+        if (leaves(level, rank, rank + distance)) ++senders[member(level, node)];
+      });
+    }
+    LevelLoad& out = shape.above[level];
+    for (const auto& [of, count] : senders)
+      out.ring = out.tree = out.direct = std::max(out.ring, static_cast<float>(occupied(level, count)));
+  }
+}
+
 void set_uplinks(Interconnect& interconnect, const NodeMap& map) {
   interconnect.uplinks.clear();
   const double share = interconnect.wire_share;

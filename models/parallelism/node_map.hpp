@@ -73,6 +73,8 @@ class NodeMap {
   void load_group(GroupShape& shape, std::span<const int> ranks) const;
   /// The same of a message from a stage to another.
   void load_message(GroupShape& shape, int from, int to) const;
+  /// Of all ranks of two stages that exchange data with their partners at the same time, the most loaded member's.
+  void load_pairs(GroupShape& shape, int a, int b) const;
 
  private:
   [[nodiscard]] int slot(int node) const { return slots_.empty() ? node : slots_[static_cast<std::size_t>(node)]; }

@@ -351,7 +351,7 @@ std::optional<TiedEmbedding> tied_embedding_sum(const Job& job) {
   const bool crosses = job.placement.crosses(0, last);
   TiedEmbedding tied;
   tied.pair = {2, crosses ? 1 : 2, crosses ? job.placement.ranks_per_node : 1};
-  if (crosses) job.nodes.load_message(tied.pair, 0, last);
+  if (crosses) job.nodes.load_pairs(tied.pair, 0, last);
   tied.cost = job_collective(CollectiveKind::all_reduce, Bytes(parameters * gradient_bytes(scenario)), tied.pair, job,
                              scenario.spec.strategy.collective_algorithm, Joined::replicas);
   return tied;

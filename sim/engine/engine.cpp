@@ -42,6 +42,7 @@ class Simulation : public WorkClock::Listener {
         waiting_(graph.predecessor_counts()),
         open_flows_(graph.operations().size(), 0),
         slowed_(graph.devices().size()),
+        slows_(graph.operations().size(), false),
         operation_of_flow_(graph.flows().size()) {
     timeline_.spans.resize(graph.operations().size());
     for (int id = 0; id < static_cast<int>(graph.operations().size()); ++id) {
@@ -113,19 +114,24 @@ class Simulation : public WorkClock::Listener {
     for (int flow = operation.first_flow; flow < operation.first_flow + operation.flow_count; ++flow)
       if (flows_.start(flow)) ++open_flows_[id];
     if (open_flows_[id] == 0) return complete(id);
-    if (operation.slowdown > 0) slow_down(operation, +1);
+    if (operation.slowdown > 0) slow_down(id, +1);
   }
 
   void end_flow(int flow) {
     flows_.ended(flow);
     const int id = operation_of_flow_[flow];
     if (--open_flows_[id] > 0) return;
-    const Operation& operation = graph_.operations()[id];
-    if (operation.slowdown > 0) slow_down(operation, -1);
+    if (!graph_.is_joined(id)) give_back(id);
     complete(id);
   }
 
-  void slow_down(const Operation& operation, int sign) {
+  void give_back(int id) {
+    if (slows_[static_cast<std::size_t>(id)]) slow_down(id, -1);
+  }
+
+  void slow_down(int id, int sign) {
+    const Operation& operation = graph_.operations()[id];
+    slows_[static_cast<std::size_t>(id)] = sign > 0;
     Slowed& slowed = slowed_[operation.device];
     slowed.operations += sign;
     // Sums and differences of shares leave a residue; an undisturbed device has none.
@@ -134,6 +140,8 @@ class Simulation : public WorkClock::Listener {
   }
 
   void complete(int id) {
+    // Kernels of a collective hold their compute units until the last of its ranks is done.
+    for (const int joined : graph_.ended_by(id)) give_back(joined);
     timeline_.spans[id].end = now();
     timeline_.end = std::max(timeline_.end, now());
     ++finished_;
@@ -170,6 +178,7 @@ class Simulation : public WorkClock::Listener {
   std::vector<std::int32_t> waiting_;     ///< predecessors that have not ended
   std::vector<std::int32_t> open_flows_;  ///< flows that have started and not ended
   std::vector<Slowed> slowed_;            ///< by device
+  std::vector<bool> slows_;               ///< by operation: whether it takes its share of its device now
   std::vector<std::int32_t> operation_of_flow_;
   std::vector<int> ready_;
   std::size_t finished_ = 0;

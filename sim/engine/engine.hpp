@@ -25,8 +25,8 @@ inline constexpr double kSlowestComputeRate = 0.05;
 ///
 /// An operation begins when all that it waits for has ended: its work runs on its device's clock (operations of
 /// different streams side by side), then its flows, all at once. Compute and optimizer work goes at 1 less the
-/// slowdowns of all operations of the device whose flows run; latencies and host work keep their pace. Flows share
-/// links max-min fairly by weight, each within its path's cap.
+/// slowdowns of all operations of the device whose flows run, or those of another device that is one collective with
+/// it; latencies and host work keep their pace. Flows share links max-min fairly by weight, each within its path's cap.
 ///
 /// One call per process: SimGrid's engine cannot be made twice (the worker forks for each job). The graph must outlive
 /// the process's use of SimGrid. Deterministic to the bit. Throws std::invalid_argument that names the link, path or

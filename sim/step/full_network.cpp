@@ -61,10 +61,13 @@ const FullNetwork::Peers& FullNetwork::peers(int rank, GroupKind kind) {
     if (layout.node_of(other) == node) mine.push_back(other);
   const auto place = static_cast<std::size_t>(std::find(mine.begin(), mine.end(), rank) - mine.begin());
   out.native = mine[(place + 1) % mine.size()];
-  const auto own = static_cast<std::size_t>(std::find(group.begin(), group.end(), rank) - group.begin());
-  out.network = group[(own + mine.size()) % group.size()];
   const std::vector<int> nodes = nodes_of(layout, group);
   const auto at = static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
+  std::vector<int> next;
+  for (const int other : group)
+    if (layout.node_of(other) == nodes[(at + 1) % nodes.size()]) next.push_back(other);
+  out.network = next[place % next.size()];
+  out.has_counterpart = place < next.size();
   const auto remote = static_cast<double>(group.size() - mine.size());
   for (std::size_t level = 0; level < job_.nodes.levels(); ++level) {
     const auto outside =
@@ -119,7 +122,8 @@ std::vector<Flow> FullNetwork::collective(const Member& member, GroupKind kind, 
   std::vector<LinkId> links{own.nic_out, nodes_.at(node).nic_out};
   add_levels(links, member.rank, to.network);
   links.push_back(nodes_.at(next).nic_in);
-  links.push_back(ports_[to.network].nic_in);
+  // A group may have fewer ranks on the next node; what they have no port for enters by ports of its others.
+  links.push_back(to.has_counterpart ? ports_[to.network].nic_in : own.nic_in);
   flows.push_back({paths_.path(std::move(links), 1), bytes});
   return flows;
 }

@@ -28,7 +28,8 @@ class FullNetwork : public StepNetwork {
   /// Who a rank of a group sends to.
   struct Peers {
     int native = 0;               ///< next rank on the same node
-    int network = 0;              ///< the same place on the next node
+    int network = 0;              ///< the same place on the next node, or one that stands for it
+    bool has_counterpart = true;  ///< whether that node has the same place
     std::vector<double> outside;  ///< by level: share of an exchange of all pairs that leaves the member
     std::vector<double> tree;     ///< by level: what leaves it in a double tree, in what the busiest node sends
     [[nodiscard]] const std::vector<double>& out_of_members(MessagePattern pattern) const {

@@ -27,6 +27,7 @@ class Joins {
   [[nodiscard]] int group_of(const Member& member, GroupKind kind);
 
   const Job& job_;
+  const std::vector<Column>& columns_;
   FlowDetail flows_;
   bool alone_;                                                              ///< one column: nobody to join
   std::map<std::pair<int, GroupKind>, int> groups_;                         ///< full: by rank; lowest rank of the group

@@ -167,6 +167,21 @@ TEST_F(Engine, SlowdownsOfOneDeviceLeaveOthersAlone) {
   EXPECT_DOUBLE_EQ(end_of(both_ways(), kernel), 0.5);
 }
 
+/// Two ranks of one collective, whose flows take one and three seconds: the first holds its compute units for three, in
+/// which a kernel of two seconds does one and a half.
+TEST_F(Engine, ACollectiveHoldsEveryRanksUnitsUntilItsLastFlowEnds) {
+  graph.add_device("other", 1);
+  const LinkId fast = graph.add_link({"fast", 3_GBps}), slow = graph.add_link({"slow", 1_GBps});
+  const int kernel = graph.add_operation(work(0, 2.0));
+  const int here = graph.add_operation(transfer(0, 0, 0.5F), std::vector<Flow>{{graph.add_path({{fast}}), 3_GB}});
+  const int there = graph.add_operation(transfer(1, 0, 0.5F), std::vector<Flow>{{graph.add_path({{slow}}), 3_GB}});
+  graph.join({here, there});
+  const Timeline timeline = both_ways();
+  EXPECT_NEAR(end_of(timeline, here), 1.0, 1e-9);
+  EXPECT_NEAR(end_of(timeline, there), 3.0, 1e-9);
+  EXPECT_NEAR(end_of(timeline, kernel), 3.5, 1e-8);
+}
+
 TEST_F(Engine, AnOperationEndsWithItsLastFlow) {
   const LinkId a = graph.add_link({"a", 1_GBps}), b = graph.add_link({"b", 2_GBps});
   const std::vector<Flow> flows{
