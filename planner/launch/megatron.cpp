@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/convergence/target.hpp"
+#include "models/parallelism/synchronization.hpp"
 #include "planner/launch/launch.hpp"
 #include "planner/launch/megatron_model.hpp"
 
@@ -125,10 +126,10 @@ void add_parallelism(Arguments& out, const Scenario& s) {
   if (d.etp < d.tp) out.value("--expert-tensor-parallel-size", d.etp);
   if (s.spec.strategy.order == kPipelineBeforeData) out.flag("--use-tp-pp-dp-mapping");
   add_sharding(out, s);
-  if (s.spec.strategy.overlap_gradients.value_or(s.framework->overlap_gradients)) out.flag("--overlap-grad-reduce");
-  const bool sharded = s.sharding != Sharding::none;
-  if (sharded && s.spec.strategy.overlap_parameter_gather.value_or(s.framework->overlap_parameter_gather))
-    out.flag("--overlap-param-gather");
+  // What the forecast overlaps; parameters in shards it always gathers ahead.
+  const SynchronizationPlan plan = synchronization_plan(s);
+  if (plan.overlap) out.flag("--overlap-grad-reduce");
+  if (plan.gather_under_forward || plan.sharded_parameters) out.flag("--overlap-param-gather");
   if (s.spec.strategy.offload_optimizer && has_distributed_optimizer(s)) {
     out.flag("--optimizer-cpu-offload");
     out.flag("--use-precision-aware-optimizer");  // whose code it runs (arguments.py asserts it)

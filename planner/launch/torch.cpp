@@ -1,4 +1,5 @@
 #include "models/convergence/target.hpp"
+#include "models/parallelism/synchronization.hpp"
 #include "models/scenario/memory_format.hpp"
 #include "planner/launch/launch.hpp"
 
@@ -76,9 +77,8 @@ Json deepspeed_config(const Scenario& s) {
     out["communication_data_type"] = *s.spec.strategy.gradients_in_fp32 ? "fp32"
                                      : s.precision == Precision::fp16   ? "fp16"
                                                                         : "bf16";
-  Json& zero = out["zero_optimization"] = {
-      {"stage", zero_stage(s.sharding)},
-      {"overlap_comm", s.spec.strategy.overlap_gradients.value_or(s.framework->overlap_gradients)}};
+  Json& zero =
+      out["zero_optimization"] = {{"stage", zero_stage(s.sharding)}, {"overlap_comm", synchronization_plan(s).overlap}};
   if (s.framework->bucket > Bytes(0)) zero["reduce_bucket_size"] = static_cast<long>(s.framework->bucket.value() / 2);
   if (s.spec.strategy.offload_optimizer) zero["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
   const bool full = s.spec.strategy.recompute == Recompute::full;
