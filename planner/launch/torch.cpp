@@ -66,12 +66,21 @@ void add_format(Json& out, Precision precision) {
   if (precision == Precision::fp16) out["fp16"] = {{"enabled", true}};
 }
 
+/// Ulysses' ranks share samples: deepspeed.initialize builds its mesh where both sizes are given, and counts as many
+/// replicas for the batch (deepspeed/__init__.py, runtime/config.py). Replicas of a pipeline are its own topology's.
+void add_sequence_ranks(Json& out, const Degrees& d) {
+  if (d.cp == 1) return;
+  out["sequence_parallel_size"] = d.cp;
+  if (d.pp == 1) out["data_parallel_size"] = d.dp;
+}
+
 }  // namespace
 
 Json deepspeed_config(const Scenario& s) {
   Json out{{"train_batch_size", s.spec.workload.global_batch},
            {"train_micro_batch_size_per_gpu", s.degrees.micro_batch},
            {"gradient_accumulation_steps", s.degrees.micro_batches}};
+  add_sequence_ranks(out, s.degrees);
   add_format(out, s.precision);
   if (s.spec.strategy.gradients_in_fp32 && s.precision != Precision::fp32)
     out["communication_data_type"] = *s.spec.strategy.gradients_in_fp32 ? "fp32"
@@ -89,6 +98,7 @@ Json deepspeed_config(const Scenario& s) {
 std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
   Json parallel = Json::object();
   add_parallelism(parallel, s);
+  parallel.erase("context_parallel");  // sequence_parallel_size
   std::vector<std::string> out;
   if (const int rank = s.spec.workload.adapter_rank; rank > 0)
     out.push_back(fmt::format("adapters of rank {} on a frozen model", rank));

@@ -86,6 +86,25 @@ TEST(DeepSpeedImport, TensorAndSequenceParallelRanksShareABatch) {
   EXPECT_EQ(sequence["workload"]["global_batch"], 2);
 }
 
+// deepspeed.initialize builds a mesh of both sizes: they have to be the devices. Alone, it reads neither for it.
+TEST(DeepSpeedImport, AMeshIsOfAllDevices) {
+  const auto mesh = [](int replicas) {
+    return of(R"({"sequence_parallel_size": 4, "train_batch_size": 8, "data_parallel_size": )" +
+              std::to_string(replicas) + "}");
+  };
+  EXPECT_EQ(mesh(4).scenario["strategy"]["context_parallel"], 4);
+  EXPECT_THAT(mesh(4).notes, testing::Not(Contains(HasSubstr("data_parallel_size"))));
+  try {
+    mesh(8);
+    FAIL() << "a mesh of 32 devices on 16";
+  } catch (const InputError& error) {
+    ASSERT_EQ(error.faults().size(), 1U);
+    EXPECT_EQ(error.faults()[0].pointer, "/data_parallel_size");
+    EXPECT_THAT(error.faults()[0].message, HasSubstr("found 8, but 16 devices, of which 4 share a sample"));
+  }
+  EXPECT_EQ(of(R"({"train_batch_size": 32, "data_parallel_size": 8})").scenario["workload"]["global_batch"], 32);
+}
+
 TEST(DeepSpeedImport, CommentsMayBeginWithAHash) {
   EXPECT_EQ(of("{ # the batch\n \"train_batch_size\": 32, // and its step\n \"wandb\": {\"group\": \"a # b\"} }")
                 .scenario["workload"]["global_batch"],

@@ -6,12 +6,16 @@
 
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "planner/launch/launch.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::launch_deepspeed_test {
 namespace {
 
 using test::catalog;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 
 Scenario scenario_of(Json strategy) {
   strategy["framework"] = "deepspeed";
@@ -29,6 +33,43 @@ TEST(LaunchDeepSpeed, OverlapsWhatItsForecastDoes) {
   EXPECT_TRUE(overlaps({{"sharding", "zero-3"}}));
   EXPECT_FALSE(overlaps({{"sharding", "zero-2"}}));
   EXPECT_TRUE(overlaps({{"sharding", "zero-2"}, {"overlap_gradients", true}}));
+}
+
+Scenario read_back(const Scenario& scenario) {
+  static const ScratchFolder folder;
+  const std::filesystem::path file = folder / "deepspeed.json";
+  std::ofstream(file) << deepspeed_config(scenario);
+  ImportTarget target;
+  target.model = "llama3-8b";
+  target.node = "dgx-h100";
+  target.nodes = scenario.spec.cluster.nodes;
+  const ImportedScenario imported = import_deepspeed(file, target, catalog());
+  EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("data_parallel_size"))));
+  return resolve(imported.scenario, "read", {}, catalog());
+}
+
+// DeepSpeed asserts that micro-batches of its replicas, of which Ulysses leaves fewer than devices, are the batch.
+TEST(LaunchDeepSpeed, CountsReplicasThatShareASequence) {
+  const Scenario given =
+      scenario_of({{"sharding", "zero-3"}, {"context_parallel", 4}, {"context_method", "ulysses"}, {"micro_batch", 2}});
+  const Json config = deepspeed_config(given);
+  EXPECT_EQ(config.at("sequence_parallel_size"), 4);
+  EXPECT_EQ(config.at("data_parallel_size"), 4);
+  const Scenario read = read_back(given);
+  EXPECT_EQ(read.degrees.cp, 4);
+  EXPECT_EQ(read.degrees.micro_batch, 2);
+  EXPECT_EQ(read.degrees.micro_batches, given.degrees.micro_batches);
+  EXPECT_EQ(read.spec.workload.global_batch, 64);
+  EXPECT_THAT(beyond_deepspeed_config(given), Not(Contains("context_parallel 4")));
+  EXPECT_FALSE(deepspeed_config(scenario_of({{"sharding", "zero-3"}})).contains("sequence_parallel_size"));
+}
+
+// The mesh of a pipeline would be of its replicas' ranks alone, and is no mesh of all devices.
+TEST(LaunchDeepSpeed, LeavesThePipelinesRanksToItsTopology) {
+  const Json config = deepspeed_config(scenario_of(
+      {{"sharding", "zero-1"}, {"context_parallel", 2}, {"context_method", "ulysses"}, {"pipeline_parallel", 2}}));
+  EXPECT_EQ(config.at("sequence_parallel_size"), 2);
+  EXPECT_FALSE(config.contains("data_parallel_size"));
 }
 
 }  // namespace

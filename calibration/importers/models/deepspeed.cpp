@@ -134,7 +134,11 @@ class DeepSpeedReader {
     const auto size = tensor.whole("tp_size");
     tensor_ = tensor.whole("autotp_size").value_or(size.value_or(1));
     tensor.refuse_misspelt();
-    sequence_ = reader_.whole("sequence_parallel_size").value_or(1);
+    const auto sequence = reader_.whole("sequence_parallel_size");
+    sequence_ = sequence.value_or(1);
+    // DeepSpeed reads it beside the other size only (deepspeed/__init__.py).
+    const auto replicas = reader_.whole("data_parallel_size");
+    if (sequence) replicas_ = replicas;
     if (tensor_ > 1) {
       strategy_["tensor_parallel"] = tensor_;
       with_tensor_parallel();
@@ -270,6 +274,11 @@ class DeepSpeedReader {
           fmt::format("{} devices, but {} of them share a sample (tensor and sequence parallel)", devices, of_sample),
           "--node and --nodes say how many");
     const long ranks = devices / of_sample;
+    if (replicas_ && *replicas_ != ranks)
+      return diagnostics_.error("/data_parallel_size",
+                                fmt::format("found {}, but {} devices, of which {} share a sample, are {} replicas",
+                                            *replicas_, devices, of_sample, ranks),
+                                fmt::format("--nodes: {} devices make it so", *replicas_ * of_sample));
     const std::string called = of_sample > 1 ? "replicas" : "devices";
     const auto all = reader_.whole("train_batch_size"), micro = reader_.whole("train_micro_batch_size_per_gpu");
     const auto rounds = reader_.whole("gradient_accumulation_steps");
@@ -338,6 +347,7 @@ class DeepSpeedReader {
   Diagnostics& diagnostics_;
   Json strategy_ = Json::object(), workload_ = Json::object();
   int tensor_ = 1, sequence_ = 1;
+  std::optional<int> replicas_;  ///< as the mesh of devices has them
   std::vector<std::string> notes_;
 };
 
