@@ -36,6 +36,11 @@ std::optional<Dollars> price_of_transceiver(const FabricInventory& all, const Ca
   return price ? std::optional(1_usd * *price) : std::nullopt;
 }
 
+std::string switch_words(const SwitchTier& tier) {
+  if (tier.parts == tier.switches) return fmt::format("switch ({})", tier.name);
+  return fmt::format("switch ({}; at least, for {} of up to {} ports)", tier.name, tier.switches, tier.most_ports);
+}
+
 void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& catalog) {
   const ClusterSpec& cluster = s.spec.cluster;
   if (cluster.nodes < 2 || s.nics_per_node == 0 || s.devices() > kMostFabricDevices) return;
@@ -43,9 +48,8 @@ void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& c
   const FabricInventory all =
       fabric_inventory(cluster.fabric, *s.node, cluster.nodes, s.nics_per_node, s.nic_bandwidth, part, catalog);
   for (const SwitchTier& tier : all.tiers)
-    out.push_back({fmt::format("switch ({})", tier.name),
-                   part != nullptr ? part->id : fmt::format("at least {} ports", tier.most_ports), tier.switches,
-                   part != nullptr ? part->price : std::nullopt, false});
+    out.push_back({switch_words(tier), part != nullptr ? part->id : fmt::format("at least {} ports", tier.most_ports),
+                   tier.parts, part != nullptr ? part->price : std::nullopt, false});
   for (const CableRun& run : all.cables)
     out.push_back({fmt::format("cable ({})", run.name), fmt::format("{:g} Gb/s", run.bandwidth.in(1_Gbps)), run.cables,
                    std::nullopt, false});

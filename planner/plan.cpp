@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/phases/run_phases.hpp"
+#include "models/power/facility.hpp"
 #include "planner/binding.hpp"
 #include "planner/forecast.hpp"
 #include "planner/limits.hpp"
@@ -144,6 +145,7 @@ class Planner {
     out.closed_form = point.figures.step_time;
     out.objective = objectives_of(out.prediction, evaluator.facts(), point.option.batch);
     out.price = evaluator.facts().price;
+    out.network = fabric_bill(resolve(out.scenario, question_.file, {}, catalog_), catalog_).assumed;
     if (const auto& outlook = out.prediction.outlook; outlook && outlook->carbon.run_kg && evaluator.facts().carbon)
       out.carbon_of_run_t = *outlook->carbon.run_kg / 1e3;
     out.binding = bindings_of(out.prediction, question_.spec.constraints, evaluator.facts(), goodput);

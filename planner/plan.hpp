@@ -25,6 +25,7 @@ struct PlanCandidate {
   ObjectiveValues objective{};
   std::optional<Dollars> price;           ///< to buy, where a budget asked for it
   std::optional<double> carbon_of_run_t;  ///< tonnes of CO2 of the whole training, with a site that states its grid
+  std::vector<std::string> network;       ///< what of it was taken for what, in words (FabricBill::assumed)
   std::vector<Binding> binding;           ///< what most of the step goes to, then limits nearly reached
   OptionKind kind{};
   std::size_t family = 0;

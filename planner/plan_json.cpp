@@ -67,6 +67,7 @@ Json candidate_json(const PlanCandidate& c) {
           {"memory_GiB", figure(p.memory.stages.at(static_cast<std::size_t>(p.memory.worst_stage)).total().in(1_GiB))},
           {"cost", cost_json(c)},
           {"energy", energy_json(c)},
+          {"network", c.network},
           {"binding", std::move(binding)}};
 }
 

@@ -90,6 +90,7 @@ std::string candidate_text(const PlanCandidate& c, std::size_t number) {
                      percent(p.mfu));
   out += fmt::format("    {}{} · {} on average\n", run_words(p), money_words(c), humane(p.average_power));
   if (c.carbon_of_run_t) out += fmt::format("    {} t of CO2\n", significant(*c.carbon_of_run_t));
+  for (const std::string& words : c.network) out += fmt::format("    network: {}\n", words);
   return out + fmt::format("    binds: {}\n", binding_words(c));
 }
 

@@ -18,7 +18,8 @@ Json levels_json(const FabricReport& r) {
 Json parts_json(const FabricInventory& inventory) {
   Json tiers = Json::array(), cables = Json::array();
   for (const SwitchTier& tier : inventory.tiers)
-    tiers.push_back({{"tier", tier.name}, {"switches", tier.switches}, {"most_ports", tier.most_ports}});
+    tiers.push_back(
+        {{"tier", tier.name}, {"switches", tier.switches}, {"most_ports", tier.most_ports}, {"parts", tier.parts}});
   for (const CableRun& run : inventory.cables)
     cables.push_back({{"between", run.name}, {"cables", run.cables}, {"bandwidth_Gbps", run.bandwidth.in(1_Gbps)}});
   Json out{{"switches", inventory.switches()},       {"ports", inventory.ports}, {"cables", inventory.all_cables()},
@@ -26,6 +27,7 @@ Json parts_json(const FabricInventory& inventory) {
   if (!inventory.transceiver.empty()) out["transceiver"] = inventory.transceiver;
   if (inventory.power) out["power_W"] = inventory.power->value();
   if (inventory.price) out["price_usd"] = inventory.price->value();
+  if (!inventory.composed.empty()) out["taken_for"] = inventory.composed;
   if (!inventory.estimated.empty()) out["estimated"] = inventory.estimated;
   if (!inventory.unknown.empty()) out["not_counted"] = inventory.unknown;
   return out;

@@ -298,7 +298,8 @@ void add_network(Prediction& step, const Scenario& scenario, const PowerModel& p
   if (!fabric.unknown.empty())
     step.assumptions.push_back(
         fmt::format("left out of the network's power and price, as unknown: {}", fmt::join(fabric.unknown, ", ")));
-  for (const std::string& words : fabric.assumed) step.assumptions.push_back("of the network's price: " + words);
+  for (const std::string& words : fabric.assumed)
+    step.assumptions.push_back("of the network's power and price: " + words);
   step.energy_per_step = step.average_power * step.step_time;
   step.energy_per_sample = step.energy_per_step / static_cast<double>(scenario.spec.workload.global_batch);
   add_cost(step, scenario, fabric, helpers, catalog);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "models/fabric/metrics.hpp"
+#include "models/fabric/plan/switch_figures.hpp"
 #include "models/fabric/switch_estimate.hpp"
 
 namespace stepcast {
@@ -70,7 +71,17 @@ class Bill {
     });
   }
 
+  /// Of the NICs, whose cables are those of the nodes.
+  [[nodiscard]] BytesPerSecond nic_rate() const {
+    BytesPerSecond out;
+    for (const PartsTally::Run& run : tally_.runs())
+      if (run.from == PartsTally::kNode) out = std::max(out, run.bandwidth);
+    return out;
+  }
+
   void tiers() {
+    // A switch whose ports nobody knows is as large as it has to be.
+    const int has = part_ != nullptr && part_->ports > 0 ? SwitchFigures::of(part_, nic_rate()).ports : 0;
     std::map<int, SwitchTier> by_level;
     for (const PartsTally::Switch& one : tally_.switches()) {
       if (one.level >= kTierCount) continue;
@@ -78,12 +89,24 @@ class Bill {
       tier.name = spec_.preset == FabricPreset::custom ? "switch" : kTiers[one.level];
       ++tier.switches;
       tier.most_ports = std::max(tier.most_ports, one.ports);
+      tier.parts += has > 0 ? std::max(1, (one.ports + has - 1) / has) : 1;
     }
-    for (auto& [level, tier] : by_level) out_.tiers.push_back(std::move(tier));
+    for (auto& [level, tier] : by_level) {
+      if (tier.parts > tier.switches) out_.composed.push_back(composed_words(tier, has));
+      out_.tiers.push_back(std::move(tier));
+    }
+  }
+
+  [[nodiscard]] std::string composed_words(const SwitchTier& tier, int has) const {
+    return fmt::format(
+        "{} {} of up to {} ports of {:g} Gb/s taken for at least {} {} of {} ports, without cables between "
+        "them",
+        tier.switches, tier.switches == 1 ? tier.name + " switch" : tier.name + " switches", tier.most_ports,
+        nic_rate().in(1_Gbps), tier.parts, part_->id, has);
   }
 
   void power_and_price() {
-    if (out_.switches() > 0) add_switches(static_cast<double>(out_.switches()));
+    if (out_.switches() > 0) add_switches(static_cast<double>(out_.switch_parts()));
     if (optic_ != nullptr) add_optics(static_cast<double>(out_.transceivers));
   }
 
@@ -136,6 +159,12 @@ class Bill {
 long FabricInventory::switches() const {
   long all = 0;
   for (const SwitchTier& tier : tiers) all += tier.switches;
+  return all;
+}
+
+long FabricInventory::switch_parts() const {
+  long all = 0;
+  for (const SwitchTier& tier : tiers) all += tier.parts;
   return all;
 }
 

@@ -37,6 +37,9 @@ struct SwitchTier {
   std::string name;  ///< leaf, spine, core
   int switches = 0;
   int most_ports = 0;  ///< that one of them needs, at the NICs' rate
+  /// Of the switch in the catalogue that stand for them: where one has fewer ports than one of them needs, several, at
+  /// least as many as its ports take.
+  long parts = 0;
 };
 
 /// Equal cables: from nodes, or between two tiers.
@@ -55,10 +58,12 @@ struct FabricInventory {
   std::optional<Watts> power;    ///< of switches, typical (highest where that is not known), and of transceivers
   std::optional<Dollars> price;  ///< of switches and transceivers
   std::string transceiver;       ///< catalogue id; empty: none known for the rate
+  std::vector<std::string> composed;   ///< tiers whose switches are several of the catalogue's, in words
   std::vector<std::string> estimated;  ///< what they hold of switches by the catalogue's others (estimated_price)
   std::vector<std::string> unknown;    ///< what power and price leave out, in words
 
   [[nodiscard]] long switches() const;
+  [[nodiscard]] long switch_parts() const;
   [[nodiscard]] long all_cables() const;
 };
 /// Counted on a graph, drawn with the detail `switches`.

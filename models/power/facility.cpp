@@ -9,7 +9,6 @@
 #include "models/fabric/check.hpp"
 #include "models/fabric/metrics.hpp"
 #include "models/fabric/network_switch.hpp"
-#include "models/fabric/plan/switch_figures.hpp"
 #include "models/fabric/preset_kinds.hpp"
 #include "models/scenario/helper_kinds.hpp"
 
@@ -81,16 +80,6 @@ std::optional<Dollars> price_without_rented(const Scenario& scenario, const Fabr
       .price;
 }
 
-void name_larger_switches(FabricBill& out, const Scenario& scenario, const SwitchPart* part,
-                          const FabricInventory& parts) {
-  if (part == nullptr || part->ports <= 0) return;
-  const int ports = SwitchFigures::of(part, scenario.nic_bandwidth).ports;
-  for (const SwitchTier& tier : parts.tiers)
-    if (tier.most_ports > ports)
-      out.unknown.push_back(fmt::format("a {} switch of {} ports of {:g} Gb/s, for which a {} of {} stands", tier.name,
-                                        tier.most_ports, scenario.nic_bandwidth.in(1_Gbps), part->id, ports));
-}
-
 }  // namespace
 
 FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
@@ -120,7 +109,7 @@ FabricBill fabric_bill(const Scenario& scenario, const Catalog& catalog) {
     out.price = nodes == cluster.nodes ? parts.price : price_without_rented(scenario, fabric, part, helpers, catalog);
   out.estimated = parts.estimated;
   out.unknown.insert(out.unknown.end(), parts.unknown.begin(), parts.unknown.end());
-  name_larger_switches(out, scenario, part, parts);
+  out.assumed.insert(out.assumed.end(), parts.composed.begin(), parts.composed.end());
   return out;
 }
 

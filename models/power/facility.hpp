@@ -15,7 +15,8 @@ struct FabricBill {
   std::optional<Watts> power;                   ///< switches and transceivers, before PUE
   std::optional<Dollars> price;                 ///< switches, transceivers; of rented clusters the landlord's affair
   std::vector<std::string> estimated, unknown;  ///< as of FabricInventory
-  std::vector<std::string> assumed;  ///< what ports of nodes beside those that train were taken for, in words
+  /// What ports of nodes beside those that train, and switches larger than any, were taken for, in words.
+  std::vector<std::string> assumed;
 };
 /// Built from the fabric's inventory; empty for one node, but for a price that the scenario states. Parameter servers
 /// and actors on nodes of their own take ports of the same fabric, which is sized for all.

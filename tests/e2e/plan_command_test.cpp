@@ -193,6 +193,20 @@ TEST_F(PlanCommand, GoodputIsJudgedByTheFormula) {
   EXPECT_TRUE(plan().at("candidates").empty());
 }
 
+// Four leaves of 144 ports are no four switches of 64: plan and bill say so, and the price is that of them all.
+TEST_F(PlanCommand, NamesSwitchesLargerThanAny) {
+  const Json question{{"workload", {{"model", "llama3-8b"}, {"global_batch", 1152}}},
+                      {"clusters", {{{"node", "gb200-nvl72"}, {"nodes", {4}}}}},
+                      {"strategy", {{"framework", "megatron-lm"}, {"tensor_parallel", {4}}}}};
+  const Json candidate = answer(question, {"--fidelity", "analytic", "--top", "1"})["candidates"][0];
+  ASSERT_EQ(candidate["network"].size(), 1U);
+  EXPECT_EQ(candidate["network"][0],
+            "4 leaf switches of up to 144 ports of 400 Gb/s taken for at least 12 qm9700 of 64 ports, without cables "
+            "between them");
+  EXPECT_THAT(stepcast_run({"plan", file(question), "--fidelity", "analytic", "--top", "1"}).out,
+              HasSubstr("    network: 4 leaf switches of up to 144 ports"));
+}
+
 // What an earlier plan wrote is no part of this one; what somebody else put there is theirs.
 TEST_F(PlanCommand, LeavesNoOptionsOfAnEarlierPlan) {
   const std::filesystem::path out = folder_ / "answer";

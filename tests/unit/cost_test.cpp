@@ -10,6 +10,7 @@
 #include "planner/bill.hpp"
 #include "report/cluster_cost.hpp"
 #include "report/predict.hpp"
+#include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::cost_test {
@@ -118,6 +119,25 @@ TEST(BillOfMaterials, ComesToWhatItCostsToBuy) {
                 (64 * *purchase_price(*scenario.node, catalog) + network.price.value_or(Dollars(0))).in(1_usd), 1)
         << node;
   }
+}
+
+// A leaf of 72 NICs and as many up-links is three switches of 64 ports at least: what is bought is no less.
+TEST(BillOfMaterials, HasSwitchesForAllPorts) {
+  const Scenario scenario = resolve({{"cluster", {{"node", "gb200-nvl72"}, {"nodes", 8}}},
+                                     {"workload", {{"model", "llama3-8b"}, {"global_batch", 1152}}},
+                                     {"strategy", {{"framework", "megatron-lm"}}}},
+                                    "test", {}, test::catalog());
+  const std::vector<BillLine> bill = bill_of_materials(scenario, test::catalog());
+  const auto leaves = std::find_if(bill.begin(), bill.end(),
+                                   [](const BillLine& line) { return line.item.starts_with("switch (leaf"); });
+  ASSERT_NE(leaves, bill.end());
+  EXPECT_EQ(leaves->item, "switch (leaf; at least, for 8 of up to 144 ports)");
+  EXPECT_EQ(leaves->part, "qm9700");
+  EXPECT_EQ(leaves->count, 24);
+  EXPECT_NEAR(
+      price_to_buy(bill)->in(1_usd),
+      (8 * *purchase_price(*scenario.node, test::catalog()) + *fabric_bill(scenario, test::catalog()).price).in(1_usd),
+      1);
 }
 
 // Whoever sizes a cluster needs a figure for whatever it is made of.

@@ -15,15 +15,19 @@ using test::shipped;
 using testing::Contains;
 using testing::IsEmpty;
 
-TEST(FabricBill, NamesASwitchThatIsLargerThanAny) {
-  const auto unknown = [](const char* nodes) {
+// 512 ports are those of eight switches of 64: what they draw and cost is no less.
+TEST(FabricBill, ASwitchLargerThanAnyIsSeveral) {
+  const auto bill = [](const char* nodes) {
     return fabric_bill(shipped("llama3-70b-h100-512.json", {nodes, R"(cluster.fabric={"preset":"single-switch"})"}),
-                       catalog())
-        .unknown;
+                       catalog());
   };
-  EXPECT_THAT(unknown("cluster.nodes=64"),
-              Contains("a leaf switch of 512 ports of 400 Gb/s, for which a qm9700 of 64 stands"));
-  EXPECT_THAT(unknown("cluster.nodes=8"), IsEmpty());
+  const FabricBill larger = bill("cluster.nodes=64"), fits = bill("cluster.nodes=8");
+  EXPECT_THAT(larger.assumed, Contains("1 leaf switch of up to 512 ports of 400 Gb/s taken for at least 8 qm9700 of 64 "
+                                       "ports, without cables between them"));
+  EXPECT_THAT(larger.unknown, IsEmpty());
+  EXPECT_THAT(fits.assumed, IsEmpty());
+  EXPECT_EQ(*larger.price, 8 * *fits.price);
+  EXPECT_EQ(*larger.power, 8 * *fits.power);
 }
 
 // A switch without a price or power is not free, nor are the transceivers beside it.

@@ -87,6 +87,7 @@ void expect_same(const FabricInventory& tallied, const FabricInventory& counted)
     EXPECT_EQ(tallied.tiers[i].name, counted.tiers[i].name);
     EXPECT_EQ(tallied.tiers[i].switches, counted.tiers[i].switches);
     EXPECT_EQ(tallied.tiers[i].most_ports, counted.tiers[i].most_ports);
+    EXPECT_EQ(tallied.tiers[i].parts, counted.tiers[i].parts);
   }
   ASSERT_EQ(tallied.cables.size(), counted.cables.size());
   for (std::size_t i = 0; i < counted.cables.size(); ++i) {
