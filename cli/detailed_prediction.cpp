@@ -6,6 +6,7 @@
 #include "models/estimate.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/storage/storage.hpp"
+#include "models/updates/lone_node.hpp"
 #include "report/json.hpp"
 #include "sim/protocol/worker_client.hpp"
 
@@ -17,6 +18,8 @@ namespace {
 /// closed form of a step has no input.
 DetailedPrediction completed(DetailedPrediction out, const Scenario& scenario) {
   constexpr double kRounding = 1e-6;
+  if (exchanges_apart(scenario))
+    out.detail.critical_path = worker_path(std::move(out.detail.critical_path), out.prediction);
   Seconds named;
   for (const PathPart& part : out.detail.critical_path) named += part.time;
   const Seconds rest = out.prediction.step_time - named;

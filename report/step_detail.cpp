@@ -183,6 +183,37 @@ StepDetail detail_of(const StepBreakdown& breakdown) {
   return {sums.longest_first(), {}, {}};
 }
 
+namespace {
+
+bool exposes(const std::map<std::string, CommunicationMetrics::Share>& shares, std::string_view name) {
+  const auto share = shares.find(std::string(name));
+  return share != shares.end() && share->second.exposed > Seconds(0);
+}
+
+/// Of a part's time on the path of one node by itself, what a worker's step has.
+Seconds time_of_worker(const PathPart& part, const Prediction& prediction) {
+  if (part.what == kPeers) return std::min(part.time, prediction.synchronization_wait);
+  if (part.what == kOptimizer) return std::min(part.time, prediction.optimizer);
+  const std::size_t comma = part.what.find(", ");
+  if (comma == std::string::npos) return part.time;
+  const std::string_view words = part.what;
+  const bool meets = exposes(prediction.communication.by_kind, words.substr(0, comma)) &&
+                     exposes(prediction.communication.by_dimension, words.substr(comma + 2));
+  return meets ? part.time : Seconds(0);
+}
+
+}  // namespace
+
+std::vector<PathPart> worker_path(std::vector<PathPart> lone, const Prediction& prediction) {
+  Seconds sum;
+  for (PathPart& part : lone) sum += part.time = time_of_worker(part, prediction);
+  std::erase_if(lone, [](const PathPart& part) { return part.time <= Seconds(0); });
+  if (const double longer = sum / prediction.step_time; longer > 1)
+    for (PathPart& part : lone) part.time /= longer;
+  std::stable_sort(lone.begin(), lone.end(), [](const PathPart& a, const PathPart& b) { return a.time > b.time; });
+  return lone;
+}
+
 Json to_json(const StepDetail& detail) {
   Json path = Json::array(), streams = Json::array();
   for (const PathPart& part : detail.critical_path)

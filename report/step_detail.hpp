@@ -7,6 +7,7 @@
 #include "fields/json_text.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/step_breakdown.hpp"
+#include "report/prediction.hpp"
 #include "sim/step_graph.hpp"
 #include "sim/timeline.hpp"
 
@@ -52,6 +53,12 @@ inline constexpr std::size_t kMostPowerWindows = 256;
 StepDetail detail_of(const Job& job, const StepGraph& graph, const Timeline& timeline);
 /// The closed form knows no single path: the parts of the mean device's step stand for it, bubble and waits included.
 StepDetail detail_of(const StepBreakdown& breakdown);
+
+/// The path of a worker that meets others otherwise than by collectives (exchanges_apart), from that of one node by
+/// itself: without waits, collectives and updates that the prediction has none of, for such a worker does not meet its
+/// neighbours in every step. Where what is left is longer than the step, for waits hide under the next one and draws
+/// have a mean of their own, all parts are shorter alike.
+std::vector<PathPart> worker_path(std::vector<PathPart> lone, const Prediction& prediction);
 
 Json to_json(const StepDetail& detail);
 /// Throws std::runtime_error on what to_json did not write.

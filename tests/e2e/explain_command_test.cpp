@@ -39,6 +39,22 @@ TEST(ExplainCommand, CriticalPathOfTheSimulationAddsUpToTheStep) {
   }
 }
 
+// Whoever averages with one peer at a time waits for none, nor sums with neighbours; the step is the path all the same.
+TEST(ExplainCommand, PathOfAWorkerHasWhatItsStepHas) {
+  for (const char* name : {"gossip-pairs", "parameter-server-ssp", "tensorflow-ps-async"})
+    for (const char* fidelity : {"analytic", "simulated"}) {
+      const Json out =
+          stepcast({"explain", scenario_file(std::string("systems/") + name), "--json", "--fidelity", fidelity}).json();
+      const double step = out.at("step_time_s");
+      EXPECT_NEAR(sum_of(out.at("critical_path"), "time_s"), step, 1e-6 * step) << name << " " << fidelity;
+      if (std::string_view(name) != "gossip-pairs") continue;
+      for (const Json& part : out.at("critical_path")) {
+        EXPECT_NE(part.at("what"), "waiting for slower peers") << fidelity;
+        EXPECT_NE(part.at("what"), "all_reduce, data") << fidelity;
+      }
+    }
+}
+
 // What bounds a step that waits for its input is the drives or the cores, in closed form as simulated.
 TEST(ExplainCommand, AStepThatWaitsForItsInputIsBoundByIt) {
   const auto elasticity = [](const Json& out, const std::string& figure) {
