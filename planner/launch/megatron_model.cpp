@@ -108,7 +108,9 @@ void add_layers(Arguments& out, const Scenario& s) {
   if (!shape.tied_embeddings) out.flag("--untie-embeddings-and-output-weights");
   out.value("--attention-dropout", shape.dropout);
   out.value("--hidden-dropout", shape.dropout);
-  if (shape.predicted_share < 1) out.value("--mask-prob", shape.predicted_share);
+  // An importer tells an encoder by it, too.
+  const bool masks = shape.predicted_share < 1 || s.model->family == ModelFamily::encoder;
+  if (masks) out.value("--mask-prob", shape.predicted_share);
 }
 
 void add_linear_attention(Arguments& out, const LinearAttentionShape& linear) {

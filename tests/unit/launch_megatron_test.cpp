@@ -35,9 +35,8 @@ Scenario scenario_of(const Case& c) {
                  "exported", {}, catalog());
 }
 
-std::string text_of(const std::vector<std::string>& arguments, const Scenario& scenario) {
-  // The script's name says that a model is an encoder.
-  std::string out = scenario.model->family == ModelFamily::encoder ? "pretrain_bert.py\n" : "";
+std::string text_of(const std::vector<std::string>& arguments) {
+  std::string out;
   for (const std::string& argument : arguments) out += argument + "\n";
   return out;
 }
@@ -45,10 +44,19 @@ std::string text_of(const std::vector<std::string>& arguments, const Scenario& s
 ImportedScenario read_back(const Scenario& scenario) {
   static const ScratchFolder folder;
   const std::filesystem::path file = folder / "megatron-arguments.txt";
-  std::ofstream(file) << text_of(megatron_arguments(scenario), scenario);
+  std::ofstream(file) << text_of(megatron_arguments(scenario));
   ImportTarget target;
   target.nodes = scenario.spec.cluster.nodes;
   return import_megatron(file, target, catalog());
+}
+
+/// What `plan` writes, read from the script that starts it.
+ImportedScenario read_from_script(const Scenario& scenario) {
+  static const ScratchFolder folder;
+  for (const NamedText& one : launch_files(scenario)) std::ofstream(folder / one.name) << one.text;
+  ImportTarget target;
+  target.nodes = scenario.spec.cluster.nodes;
+  return import_megatron(folder / "launch.sh", target, catalog());
 }
 
 /// What the framework is told, in the words of scenarios. Tables of positions that are not learned have no rows.
@@ -91,6 +99,12 @@ TEST_P(LaunchMegatron, IsReadBackAsTheSame) {
   EXPECT_EQ(description(read).dump(1), description(given).dump(1));
   // Rows of the vocabulary that are there for tensor parallelism alone take a little more.
   EXPECT_NEAR(estimate(lower(read)).step_time / estimate(lower(given)).step_time, 1, 1e-4);
+}
+
+TEST_P(LaunchMegatron, IsReadFromItsScript) {
+  const Scenario given = scenario_of(GetParam());
+  EXPECT_EQ(description(resolve(read_from_script(given).scenario, "read", {}, catalog())).dump(1),
+            description(given).dump(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -147,6 +161,45 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// T5 masks words, too; what it has beside them is a decoder. Where a program is named, it says what it trains.
+TEST(LaunchMegatron, WordsThatAreMaskedAreAnEncoders) {
+  const auto family = [](const std::string& text) {
+    const ScratchFolder folder;
+    std::ofstream(folder / "arguments.txt") << text;
+    ImportTarget target;
+    target.nodes = 1;
+    return import_megatron(folder / "arguments.txt", target, catalog()).scenario["workload"]["model"]["family"];
+  };
+  const std::string masked = text_of(megatron_arguments(scenario_of({"bert-large", 1, Json::object()})));
+  EXPECT_EQ(family(masked), "encoder");
+  EXPECT_EQ(family("pretrain_gpt.py " + masked), "decoder");
+  EXPECT_EQ(family(text_of(megatron_arguments(scenario_of({"t5-v1.1-xl", 2, Json::object()}))) + "--mask-prob 0.15\n"),
+            "decoder");
+}
+
+// Where nothing else is missing the file may have held anything: hosts, for one.
+TEST(LaunchMegatron, AScriptWithoutItsFileIsToldSo) {
+  const ScratchFolder folder;
+  const auto import = [&](const std::string& arguments) {
+    std::ofstream(folder / "launch.sh") << "read -r -d '' -a SETTINGS <\"$HERE/lost.txt\" || true\n"
+                                           "torchrun pretrain_gpt.py "
+                                        << arguments << "\n";
+    ImportTarget target;
+    target.nodes = 2;
+    return import_megatron(folder / "launch.sh", target, catalog());
+  };
+  try {
+    import("\"${SETTINGS[@]}\" --seq-length 512");
+    FAIL() << "read what is not there";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.faults().back().message, HasSubstr("SETTINGS is read from lost.txt: "));
+  }
+  std::string known;
+  for (const std::string& argument : megatron_arguments(scenario_of({"llama3-8b", 2, Json::object()})))
+    known += argument + " ";
+  EXPECT_THAT(import(known).notes, Contains(HasSubstr("SETTINGS is read from lost.txt: ")));
+}
+
 // Every other layer has experts: a list that Megatron-LM evaluates, for its own number counts from the first.
 TEST(LaunchMegatron, NamesTheLayersWithExperts) {
   const Scenario maverick = scenario_of({"llama4-maverick", 16, {{"expert_parallel", 128}}});
@@ -176,7 +229,7 @@ TEST(LaunchMegatron, FewestNodesHoldTheExperts) {
     const Scenario given = scenario_of(c);
     const ScratchFolder folder;
     const std::filesystem::path file = folder / "megatron-arguments.txt";
-    std::ofstream(file) << text_of(megatron_arguments(given), given);
+    std::ofstream(file) << text_of(megatron_arguments(given));
     ImportTarget target;
     target.node = "dgx-h100";
     const Scenario read = resolve(import_megatron(file, target, catalog()).scenario, "read", {}, catalog());

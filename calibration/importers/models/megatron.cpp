@@ -142,6 +142,63 @@ class MegatronReader {
   Json strategy_, workload_ = Json::object(), cluster_;
 };
 
+/// `read -a NAME <file`: an array of a file's words, in which neither quotes nor patterns mean anything.
+struct ReadArray {
+  std::string name, file;
+  bool whole = false;  ///< `-d ''`: of all lines, else of the first
+};
+
+/// A name beside the script: what a variable of the script holds before the first slash is taken for its folder.
+std::string beside_script(std::string_view word) {
+  std::string name(word);
+  std::erase(name, '"');
+  if (!name.starts_with('$')) return name;
+  const std::size_t slash = name.find('/');
+  return slash == std::string::npos ? name : name.substr(slash + 1);
+}
+
+std::optional<ReadArray> array_read_by(std::string_view line) {
+  const std::vector<std::string_view> words = words_of(line);
+  ReadArray out;
+  if (words.empty() || words[0] != "read") return std::nullopt;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool last = i + 1 == words.size();
+    if (words[i] == "-d" && !last) out.whole = words[i + 1] == "''" || words[i + 1] == "\"\"";
+    const bool option = words[i].starts_with('-') && !words[i].starts_with("--");
+    if (option && words[i].ends_with('a') && !last) out.name = words[i + 1];
+    if (words[i].starts_with('<') && !words[i].starts_with("<<") && !words[i].starts_with("<("))
+      out.file = beside_script(words[i].size() > 1 || last ? words[i].substr(1) : words[i + 1]);
+  }
+  const bool known = !out.name.empty() && !out.file.empty() && out.file.find('$') == std::string::npos;
+  return known ? std::optional(std::move(out)) : std::nullopt;
+}
+
+/// `NAME=('word' …)`
+std::string array_of(const ReadArray& array, std::string_view text) {
+  std::string out = array.name + "=(";
+  for (const std::string_view line : lines_of(text)) {
+    for (const std::string_view word : words_of(line)) out += fmt::format("'{}' ", word);
+    if (!array.whole) break;
+  }
+  return out + ")\n";
+}
+
+/// A script with the arrays that it reads from files beside it, as those that `plan` writes do. What cannot be read is
+/// left as it is, and said in `unread`: it need not be the arguments.
+std::string with_arrays_read(const std::string& script, const std::filesystem::path& folder,
+                             std::vector<std::string>& unread) {
+  std::string out;
+  for (const std::string_view line : lines_of(script)) {
+    const std::optional<ReadArray> array = array_read_by(line);
+    Diagnostics of_file("");
+    const std::string text = array ? read_description(folder / array->file, of_file) : std::string();
+    for (const Fault& fault : of_file.faults())
+      unread.push_back(fmt::format("{} is read from {}: {}", array->name, array->file, fault.message));
+    out += array && of_file.faults().empty() ? array_of(*array, text) : std::string(line) + "\n";
+  }
+  return out;
+}
+
 bool passed_over_of_yaml(std::string_view option) {
   return is_harmless_megatron_option(option) || is_harmless_megatron_yaml_option(option);
 }
@@ -155,11 +212,19 @@ ImportedScenario import_megatron(const std::filesystem::path& file, const Import
   diagnostics.throw_if_faulty();
   std::vector<std::string> notes;
   const bool yaml = is_megatron_yaml(text);
-  if (yaml) text = arguments_of_yaml(text, target.call, notes, diagnostics);
+  std::vector<std::string> unread;
+  text = yaml ? arguments_of_yaml(text, target.call, notes, diagnostics)
+              : with_arrays_read(text, file.parent_path(), unread);
   diagnostics.throw_if_faulty();
   ImportedScenario out =
       MegatronReader(text, target, catalog, diagnostics, yaml ? passed_over_of_yaml : is_harmless_megatron_option)
           .read(file.stem().string());
+  for (const std::string& words : unread) {
+    if (diagnostics.faults().empty())
+      notes.push_back(words + "; not used");
+    else
+      diagnostics.error("", words, "the file beside the script");
+  }
   diagnostics.throw_if_faulty();
   out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
   resolve(out.scenario, file.string(), {}, catalog);  // its faults are the list's

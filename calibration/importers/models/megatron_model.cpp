@@ -369,7 +369,14 @@ class ModelReader {
     if (dropout > 0) model_.shape["dropout"] = dropout;
     if (const auto layers = in_.first_of({"--mtp-num-layers", "--num-mtp-predictor"}, 0))
       model_.shape["mtp_layers"] = *layers;
-    if (in_.program && in_.program->file == "pretrain_bert.py") masked_language();
+    if (is_bert()) masked_language();
+  }
+
+  /// By the program; a list without one is BERT's where it masks words and has no decoder beside its encoder, as T5
+  /// has.
+  [[nodiscard]] bool is_bert() {
+    if (in_.program) return in_.program->file == "pretrain_bert.py";
+    return !has_two_sides() && in_.list.has("--mask-prob");
   }
 
   /// pretrain_bert.py: both ways, with segments, pooler and both heads (Devlin et al. 2018).
