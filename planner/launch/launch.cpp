@@ -109,6 +109,28 @@ const std::vector<std::string>& launch_file_names() {
   return kNames;
 }
 
+Json strategy_beside(const Scenario& scenario, const std::set<std::string>& told) {
+  static const Json kUsual = StrategySpec::fields().write(StrategySpec{});
+  // Measured, another word for the devices and their degrees, or nodes of their own.
+  static const std::set<std::string> kNoSettings{"framework", "data_parallel", "step_spread", "actors"};
+  const Json all = StrategySpec::fields().write(scenario.spec.strategy);
+  Json out = Json::object();
+  for (const auto& [key, value] : all.items()) {
+    const bool usual = kUsual.value(key, Json()) == value;
+    const bool synchronous = key == "update" && scenario.update == UpdateMode::synchronous;
+    if (!usual && !synchronous && !kNoSettings.contains(key) && !told.contains(key)) out[key] = value;
+  }
+  return out;
+}
+
+std::vector<std::string> words_beside(const Scenario& scenario, const std::set<std::string>& told) {
+  std::vector<std::string> out;
+  const Json beside = strategy_beside(scenario, told);
+  for (const auto& [key, value] : beside.items())
+    out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+  return out;
+}
+
 std::vector<NamedText> launch_files(const Scenario& scenario) {
   const Settings settings = settings_of(scenario);
   const Program program = program_of(settings, scenario);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& scenario);
 Json deepspeed_config(const Scenario& scenario);
 /// What of the strategy is the training script's, not DeepSpeed's.
 std::vector<std::string> beyond_deepspeed_config(const Scenario& scenario);
+/// What the strategy says beside these keys, and what no settings are made of (the framework, figures that were
+/// measured, defaults): no key is lost because nobody thought of it.
+Json strategy_beside(const Scenario& scenario, const std::set<std::string>& told);
+/// The same in words, for comments.
+std::vector<std::string> words_beside(const Scenario& scenario, const std::set<std::string>& told);
 /// Settings of PyTorch's DDP or FSDP for the training script to read.
 Json torch_config(const Scenario& scenario);
 

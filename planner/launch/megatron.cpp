@@ -173,6 +173,7 @@ void add_kernels(Arguments& out, const Scenario& s) {
   if (strategy.attention_kernel == AttentionKernel::flash_2) out.value("--attention-backend", "flash");
   if (!strategy.fused_activation.value_or(true))
     out.flag(s.model->transformer->gated_mlp ? "--no-bias-swiglu-fusion" : "--no-bias-gelu-fusion");
+  if (!strategy.fused_rotary.value_or(true)) out.flag("--no-rope-fusion");
   if (strategy.gradients_in_fp32.value_or(s.framework->gradients_in_fp32))
     out.flag("--accumulate-allreduce-grads-in-fp32");
   else if (s.precision != Precision::fp16 && s.precision != Precision::fp32)
@@ -189,6 +190,47 @@ void add_format(Arguments& out, Precision precision) {
     out.value("--fp8-recipe", "mxfp8");
   }
   if (precision == Precision::fp4) out.value("--fp4-format", "e2m1");
+}
+
+/// Keys of a strategy that the arguments have words for, or that beyond_megatron_arguments has words of its own for. No
+/// option takes norms apart: --no-persist-layer-norm chooses another fused kernel (core/fusions/fused_layer_norm.py).
+std::set<std::string> told_by_megatron(const Scenario& s) {
+  std::set<std::string> out{"tensor_parallel",
+                            "sequence_parallel",
+                            "pipeline_parallel",
+                            "virtual_pipeline",
+                            "context_parallel",
+                            "context_method",
+                            "expert_parallel",
+                            "expert_tensor_parallel",
+                            "expert_dispatch",
+                            "micro_batch",
+                            "schedule",
+                            "stage_layers",
+                            "recompute",
+                            "recompute_modules",
+                            "recompute_layers",
+                            "recompute_last_stage",
+                            "sharding",
+                            "order",
+                            "overlap_tensor_parallel",
+                            "overlap_expert_parallel",
+                            "overlap_gradients",
+                            "overlap_parameter_gather",
+                            "fused_loss",
+                            "gradients_in_fp32",
+                            "optimizer",
+                            "parameters_in_16_bit",
+                            "fused_activation",
+                            "fused_rotary",
+                            "attention_kernel",
+                            "torch_compile",
+                            "fp8_dot_product_attention",
+                            "offload_optimizer",
+                            "offload_activations",
+                            "collective_algorithm"};
+  if (s.sharding == Sharding::hsdp) out.insert("hsdp_shard_size");
+  return out;
 }
 
 }  // namespace
@@ -252,6 +294,7 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
     out.push_back(fmt::format("attention by {}", name_of(*kernel)));
   add_if(strategy.offload_activations, "activations in host memory");
   add_if(strategy.torch_compile, "torch.compile");
+  for (std::string& words : words_beside(s, told_by_megatron(s))) out.push_back(std::move(words));
   add_if(strategy.collective_algorithm != CollectiveAlgorithm::automatic,
          fmt::format("collectives by {} (NCCL_ALGO)", name_of(strategy.collective_algorithm)));
   add_if(strategy.collective_protocol != CollectiveProtocol::automatic,

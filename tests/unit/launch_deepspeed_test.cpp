@@ -64,6 +64,13 @@ TEST(LaunchDeepSpeed, CountsReplicasThatShareASequence) {
   EXPECT_FALSE(deepspeed_config(scenario_of({{"sharding", "zero-3"}})).contains("sequence_parallel_size"));
 }
 
+TEST(LaunchDeepSpeed, LosesNoKeyOfTheStrategy) {
+  EXPECT_THAT(beyond_deepspeed_config(scenario_of({{"sharding", "zero-3"}})), testing::IsEmpty());
+  const std::vector<std::string> beyond = beyond_deepspeed_config(
+      scenario_of({{"sharding", "zero-2"}, {"fused_norm", true}, {"fused_loss", true}, {"overlap_gradients", true}}));
+  EXPECT_THAT(beyond, testing::UnorderedElementsAre("fused_loss true", "fused_norm true"));
+}
+
 // The mesh of a pipeline would be of its replicas' ranks alone, and is no mesh of all devices.
 TEST(LaunchDeepSpeed, LeavesThePipelinesRanksToItsTopology) {
   const Json config = deepspeed_config(scenario_of(

@@ -257,6 +257,14 @@ TEST(LaunchMegatron, SaysWhatItCannot) {
   EXPECT_THAT(files.at(1).text, HasSubstr("\n#   schedule gpipe\n"));
 }
 
+// A strategy that an option was forecast with, and that nobody reads of it, is another option.
+TEST(LaunchMegatron, LosesNoKeyOfTheStrategy) {
+  const Scenario norms = scenario_of({"llama3-8b", 2, {{"fused_norm", false}}});
+  EXPECT_THAT(beyond_megatron_arguments(norms), testing::ElementsAre("fused_norm false"));
+  const Scenario groups = scenario_of({"llama3-8b", 2, {{"sharding", "zero-1"}, {"hsdp_shard_size", 8}}});
+  EXPECT_THAT(beyond_megatron_arguments(groups), testing::ElementsAre("hsdp_shard_size 8"));
+}
+
 std::string launch_text(const Scenario& scenario) { return launch_files(scenario).at(1).text; }
 
 // A rack's trays are servers, each of which starts its own devices' processes.
@@ -366,6 +374,30 @@ TEST(LaunchTorch, ShardsWhatTheStrategyShards) {
   EXPECT_EQ(config("zero-1").value("zero_redundancy_optimizer", false), true);
   EXPECT_EQ(config("fsdp").at("sharding_strategy"), "FULL_SHARD");
   EXPECT_FALSE(config("fsdp").contains("zero_redundancy_optimizer"));
+}
+
+TEST(LaunchTorch, LosesNoKeyOfTheStrategy) {
+  const auto config = [](const Json& strategy) {
+    return torch_config(resolve({{"cluster", {{"node", "dgx-h100"}}},
+                                 {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+                                 {"strategy", strategy}},
+                                "torch", {}, catalog()));
+  };
+  const Json usual = config({{"framework", "pytorch-ddp"}});
+  const Json own = config({{"framework", "pytorch-ddp"},
+                           {"fused_norm", true},
+                           {"fused_rotary", false},
+                           {"fused_activation", true},
+                           {"overlap_gradients", false},
+                           {"offload_activations", true}});
+  EXPECT_EQ(own.at("fused_norm"), true);
+  EXPECT_EQ(own.at("fused_rotary"), false);
+  EXPECT_EQ(own.at("fused_activation"), true);
+  EXPECT_EQ(own.at("overlap_gradients"), false);
+  EXPECT_EQ(own.at("offload_activations"), true);
+  EXPECT_EQ(own.size(), usual.size() + 5);
+  for (const char* key : {"framework", "update", "data_parallel", "backup_workers", "compression", "context_method"})
+    EXPECT_FALSE(usual.contains(key)) << key;
 }
 
 }  // namespace
