@@ -142,6 +142,7 @@ class Planner {
     PlanCandidate out;
     out.scenario = std::move(scenario);
     out.prediction = std::move(prediction);
+    out.scenario["run"]["fidelity"] = out.prediction.fidelity;  // of its figures, which `run` is to find again
     out.closed_form = point.figures.step_time;
     out.objective = objectives_of(out.prediction, evaluator.facts(), point.option.batch);
     out.price = evaluator.facts().price;

@@ -193,6 +193,18 @@ TEST_F(PlanCommand, GoodputIsJudgedByTheFormula) {
   EXPECT_TRUE(plan().at("candidates").empty());
 }
 
+// An option of the closed form is run by it, so that `run` finds the figures of the plan again.
+TEST_F(PlanCommand, OptionsRunAsTheyWereForecast) {
+  for (const char* fidelity : {"analytic", "simulated"}) {
+    const Json candidate = answer(small_question(), {"--fidelity", fidelity, "--top", "1"})["candidates"][0];
+    EXPECT_EQ(candidate["scenario"]["run"]["fidelity"], fidelity);
+    const std::string scenario = (folder_ / "scenario.json").string();
+    write_file(scenario, candidate["scenario"].dump());
+    const double ran = stepcast_run({"run", scenario, "--json"}).json()["step_time_s"];
+    EXPECT_NEAR(ran / candidate["step_time_s"].get<double>(), 1, 1e-9) << fidelity;
+  }
+}
+
 // Four leaves of 144 ports are no four switches of 64: plan and bill say so, and the price is that of them all.
 TEST_F(PlanCommand, NamesSwitchesLargerThanAny) {
   const Json question{{"workload", {{"model", "llama3-8b"}, {"global_batch", 1152}}},
