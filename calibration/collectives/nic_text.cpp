@@ -6,6 +6,7 @@
 #include <regex>
 #include <vector>
 
+#include "calibration/validation/stated_rate.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -80,11 +81,18 @@ std::optional<double> usual_rate(const std::vector<double>& numbers) {
   return usual ? std::optional(numbers.front()) : std::nullopt;
 }
 
-std::optional<double> stated_gbps(const std::string& text) {
-  static const std::regex kFigure(R"((\d+(?:\.\d+)?)\s*(?:gbit/s|gb/s|gbps|gbe|g)(?![a-z]))");
-  std::smatch match;
-  if (std::regex_search(text, match, kFigure)) return std::stod(match[1]);
-  if (const std::vector<double> numbers = bare_numbers(text); !numbers.empty()) return usual_rate(numbers);
+/// Without numbers in units that no rate of NICs has: "25 GB", "200 GBPS", "16 GT/s", and "900 GB/s" of NVLink.
+std::string without_other_units(const std::string& text) {
+  static const std::regex kOther(R"(\d+(?:\.\d+)?\s*(?:[kmgt]i?b(?:it|yte)?s?|gt)(?:ps|/s)?(?![a-z]))");
+  return std::regex_replace(text, kOther, " ");
+}
+
+/// `text` is `stated` in lower case, in which bits and bytes look alike.
+std::optional<double> stated_gbps(const std::string& stated, const std::string& text) {
+  if (const auto rate = stated_rate(stated)) return rate->gbps;
+  const std::string rest = without_other_units(text);
+  if (rest != text && !names_device_links(stated)) return std::nullopt;
+  if (const std::vector<double> numbers = bare_numbers(rest); !numbers.empty()) return usual_rate(numbers);
   const auto named = std::find_if(kRates.begin(), kRates.end(),
                                   [&](const NamedRate& r) { return text.find(r.name) != std::string::npos; });
   if (named == kRates.end()) return std::nullopt;
@@ -95,8 +103,8 @@ std::optional<double> stated_gbps(const std::string& text) {
 /// its unit, which is a rate.
 std::optional<int> stated_count(const std::string& text) {
   static const std::regex kBefore(R"((?:^|[^\w.])(\d{1,3})\s*(?:x|×))");
-  static const std::regex kBehind(R"(\s(?:x|×)\s*(\d{1,3})(?!\s*(?:g|gb|gbe|gbit|gbps)(?:\W|$))\b)");
-  static const std::regex kFirst(R"(^\s*([12]?\d|3[0-2])\s(?!\s*(?:g|gb|gbe|gbit|gbps)(?:\W|$)))");
+  static const std::regex kBehind(R"(\s(?:x|×)\s*(\d{1,3})(?!\s*[gt](?:i?b|be|bits?|i?bps)?(?:\W|$))\b)");
+  static const std::regex kFirst(R"(^\s*([12]?\d|3[0-2])\s(?!\s*[gt](?:i?b|be|bits?|i?bps)?(?:\W|$)))");
   std::smatch match;
   for (const std::regex* pattern : {&kBefore, &kBehind, &kFirst})
     if (std::regex_search(text, match, *pattern)) return std::stoi(match[1]);
@@ -112,7 +120,7 @@ StatedNics read_nics(std::string_view stated) {
   out.count = count.value_or(1);
   // "8x 400G (one per GPU)" has counted those of the node.
   out.per_device = contains(text, "per gpu") && !(count && contains(text, "one per gpu"));
-  if (const auto gbps = stated_gbps(text)) out.bandwidth = BytesPerSecond(*gbps * 1e9 / 8);
+  if (const auto gbps = stated_gbps(std::string(stated), text)) out.bandwidth = BytesPerSecond(*gbps * 1e9 / 8);
   const auto named = std::find_if(kKinds.begin(), kKinds.end(),
                                   [&](const NamedKind& k) { return text.find(k.name) != std::string::npos; });
   if (named != kKinds.end()) {

@@ -20,9 +20,9 @@ struct StatedNics {
   bool known_kind = false;                ///< the text names the kind
 };
 
-/// Reads such a text. A rate comes from a figure in Gb/s, or from a name that stands for one (EDR, HDR, NDR,
-/// Slingshot 11, ConnectX-7); a number without a unit is Gb/s where NICs have that rate ("EFA 3200"), and otherwise
-/// leaves the rate unsaid; kind from names, too. Never fails: what is not said stays unset.
+/// Reads such a text. A rate comes from a figure with its unit (`stated_rate`), or from a name that stands for one
+/// (EDR, HDR, NDR, Slingshot 11, ConnectX-7); a number without a unit is Gb/s where NICs have that rate ("EFA 3200"),
+/// and otherwise leaves the rate unsaid; kind from names, too. Never fails: what is not said stays unset.
 StatedNics read_nics(std::string_view text);
 
 }  // namespace stepcast

@@ -4,6 +4,8 @@
 #include <array>
 #include <regex>
 
+#include "calibration/validation/stated_rate.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -44,46 +46,28 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// A rate in Gb/s and where it stands.
-struct Rate {
-  double gbps = 0;
-  std::string before, after;
-};
-
-constexpr double kGigabitsInTerabit = 1000, kBitsInByte = 8;
-
-Rate rate_in(const std::smatch& match, double unit) {
-  return {std::stod(match[1]) * unit, match.prefix().str(), match.suffix().str()};
-}
-
 template <std::size_t N>
 bool names_any(const std::string& text, const std::array<const char*, N>& words) {
   return std::any_of(words.begin(), words.end(),
                      [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
-/// Links between the devices of a node, whose rate stands in bytes.
-constexpr std::array kNativeLinks{"NVLink", "NVSwitch", "Infinity", "PCIe", "ICI", "xGMI", "IPU-Link", "HCCS"};
 constexpr std::array kPerDevice{"per GPU", "per device", "per accelerator", "a GPU", "/GPU", "each GPU", "per chip"};
 
-std::optional<Rate> stated_rate(const std::string& text) {
-  static const std::regex kGigabits(R"((\d+(?:\.\d+)?)\s*(?:Gb/s|Gbps|Gbits?/s|Gbits?|GbE|Gb)\b)");
-  static const std::regex kTerabits(R"((\d+(?:\.\d+)?)\s*(?:Tb/s|Tbps|Tbits?/s)(?![A-Za-z]))");
-  static const std::regex kBytes(R"((\d+(?:\.\d+)?)\s*GB/s(?![A-Za-z]))");
-  std::smatch match;
-  if (std::regex_search(text, match, kGigabits)) return rate_in(match, 1);
-  if (std::regex_search(text, match, kTerabits)) return rate_in(match, kGigabitsInTerabit);
-  if (names_any(text, kNativeLinks)) return std::nullopt;
-  if (std::regex_search(text, match, kBytes)) return rate_in(match, kBitsInByte);
+/// The rate with its unit, or a usual one behind a count: "4 x 200".
+std::optional<StatedRate> rate_of(const std::string& text) {
+  if (auto rate = stated_rate(text)) return rate;
+  if (names_device_links(text)) return std::nullopt;
   static const std::regex kBare(R"(\d+\s*x\s*(10|25|40|50|56|100|200|400|800)(?![\w.]))");
+  std::smatch match;
   if (!std::regex_search(text, match, kBare)) return std::nullopt;
   const std::size_t digits = static_cast<std::size_t>(match.position(1));
-  return Rate{std::stod(match[1]), text.substr(0, digits), match.suffix().str()};
+  return StatedRate{std::stod(match[1]), text.substr(0, digits), match.suffix().str()};
 }
 
 /// InfiniBand's generations, four lanes but where they say otherwise (InfiniBand Trade Association's roadmap). Only
 /// with a count, or as many as GPUs, do they tell what a server has.
-std::optional<Rate> generation(const std::string& text) {
+std::optional<StatedRate> generation(const std::string& text) {
   struct Generation {
     std::string_view name;
     double rate;
@@ -94,7 +78,7 @@ std::optional<Rate> generation(const std::string& text) {
   for (const Generation& one : kGenerations) {
     const std::size_t at = text.find(one.name);
     if (at == std::string::npos) continue;
-    return Rate{one.rate, text.substr(0, at), text.substr(at + one.name.size())};
+    return StatedRate{one.rate, text.substr(0, at), text.substr(at + one.name.size())};
   }
   return std::nullopt;
 }
@@ -106,7 +90,7 @@ std::optional<int> first_number(const std::string& text, const std::regex& patte
 }
 
 /// "8 x", "8x ConnectX-7", "8 NICs of" before a rate; "x 8", "(8 per node)", "(1 NIC)" after it; "8 400 Gb/s NICs".
-std::optional<int> stated_count(const Rate& rate) {
+std::optional<int> stated_count(const StatedRate& rate) {
   static const std::regex kTimesBefore(R"((\d+)\s*x\s*(?:[A-Za-z][\w-]*\s+){0,3}$)");
   static const std::regex kNicsBefore(
       R"((\d+)\s+(?:[A-Za-z][\w-]*\s+){0,2}NICs?\s+(?:of|at|with|,)?\s*(?:[A-Za-z][\w-]*\s+){0,2}$)");
@@ -130,13 +114,13 @@ std::optional<StatedNetwork> network_of(const std::string& text, long gpus_per_n
   if (rack || text.find("DGX") == 0 || text.find("ICI") == 0) return std::nullopt;
   const std::string words = plain(text);
   const std::string_view kind = network_kind(words);
-  if (const std::optional<Rate> rate = stated_rate(words)) {
+  if (const std::optional<StatedRate> rate = rate_of(words)) {
     if (rate->before.find(" or ") != std::string::npos) return std::nullopt;
     const std::optional<int> count = stated_count(*rate);
     const bool each = names_any(rate->after, kPerDevice) && !count;
     return StatedNetwork{each ? static_cast<int>(gpus_per_node) : count.value_or(1), rate->gbps, kind};
   }
-  const std::optional<Rate> named = generation(words);
+  const std::optional<StatedRate> named = generation(words);
   if (!named) return std::nullopt;
   static const std::regex kBefore(R"((\d+)\s*x?\s*$)");
   std::optional<int> count = first_number(named->before, kBefore);

@@ -38,7 +38,14 @@ TEST(NicText, ReadsWhatTablesWrite) {
                            NicCase{"EFA 3200", 1, 3200, NetworkKind::efa},
                            NicCase{"8x ConnectX-7 400 NDR", 8, 400, NetworkKind::infiniband},
                            NicCase{"HDR 100", 1, 100, NetworkKind::infiniband},
-                           NicCase{"32 EFA 100G", 32, 100, NetworkKind::efa}}) {
+                           NicCase{"32 EFA 100G", 32, 100, NetworkKind::efa},
+                           NicCase{"8x 25 GB/s HDR", 8, 200, NetworkKind::infiniband},
+                           NicCase{"4x 25GBps Slingshot 11", 4, 200, NetworkKind::slingshot},
+                           NicCase{"25 GB/s HDR", 1, 200, NetworkKind::infiniband},
+                           NicCase{"8x 200 gb/s HDR", 8, 200, NetworkKind::infiniband},
+                           NicCase{"8x 400G NDR (50 GB/s each)", 8, 400, NetworkKind::infiniband},
+                           NicCase{"NVLink 900 GB/s, 8x NDR", 8, 400, NetworkKind::infiniband},
+                           NicCase{"3.2 Tb/s EFA", 1, 3200, NetworkKind::efa}}) {
     const StatedNics nics = read_nics(c.text);
     EXPECT_EQ(nics.count, c.count) << c.text;
     ASSERT_TRUE(nics.bandwidth.has_value()) << c.text;
@@ -54,8 +61,9 @@ TEST(NicText, TellsWhichWayTcpReachesDevices) {
 }
 
 TEST(NicText, GuessesNoRate) {
-  for (const char* text : {"not stated", "InfiniBand, rate not stated (SHARP on)", "not stated (slow cloud network)",
-                           "EFA 3100", "RoCE 12.5", "100 200 RoCE"})
+  for (const char* text :
+       {"not stated", "InfiniBand, rate not stated (SHARP on)", "not stated (slow cloud network)", "EFA 3100",
+        "RoCE 12.5", "100 200 RoCE", "8x 25 GB HDR", "8x 200 GBPS HDR", "NVLink 900 GB/s", "8x 25 MB/s HDR"})
     EXPECT_FALSE(read_nics(text).bandwidth.has_value()) << text;
 }
 
