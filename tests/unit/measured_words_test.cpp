@@ -361,6 +361,8 @@ TEST(StreamingRows, RefuseOperatorsAndDirectionsThatTheyDoNotKnow) {
   for (const char* column : {"op", "direction"})
     for (const char* text : {"", "foo"})
       EXPECT_THAT(operator_of(row.with(column, text)).refusal, HasSubstr(fmt::format("{}: found", column))) << text;
+  EXPECT_EQ(operator_of(row.with("precision", "float16 -> FP8")).format, "fp16->fp8");
+  EXPECT_THAT(operator_of(row.with("precision", "bf16->fp9")).refusal, HasSubstr("precision: found"));
   const OperatorSetScore score = score_operators(read_operators(row.with("op", "foo").table(), "t"), catalog());
   EXPECT_EQ(score.errors.covered, 0U);
 }
@@ -387,19 +389,41 @@ TEST(ConvolutionRows, RefuseDirectionsThatTheyDoNotKnow) {
     EXPECT_THAT(operator_of(row.with("direction", text)).refusal, HasSubstr("direction: found")) << text;
 }
 
+const Cells kProduct{{{"accelerator_id", "b200-sxm-180gb"},
+                      {"precision", "bf16"},
+                      {"batch", "1"},
+                      {"m", "4096"},
+                      {"n", "4096"},
+                      {"k", "4096"},
+                      {"layout", "TN"},
+                      {"time_us", "150"},
+                      {"library", "cublas"},
+                      {"source", "me"}}};
+
 TEST(ProductRows, NeedTheirBatch) {
-  const Cells row{{{"accelerator_id", "h100-sxm-80gb"},
-                   {"precision", "bf16"},
-                   {"batch", ""},
-                   {"m", "4096"},
-                   {"n", "4096"},
-                   {"k", "4096"},
-                   {"layout", "TN"},
-                   {"time_us", "150"},
-                   {"library", "cublas"},
-                   {"source", "me"}}};
-  EXPECT_THROW(operator_of(row), InputError);
-  EXPECT_EQ(operator_of(row.with("batch", "2")).refusal, "");
+  EXPECT_THROW(operator_of(kProduct.with("batch", "")), InputError);
+  EXPECT_EQ(operator_of(kProduct.with("batch", "2")).refusal, "");
+}
+
+TEST(ProductRows, NameTheirFormatInAnySpelling) {
+  for (const auto& [text, format] :
+       {std::pair{"nvfp4", "fp4"}, std::pair{"MXFP4", "fp4"}, std::pair{"fp8_e4m3", "fp8"},
+        std::pair{"fp8-e5m2", "fp8"}, std::pair{"float8_e4m3fn", "fp8"}, std::pair{"bfloat16", "bf16"},
+        std::pair{"half", "fp16"}, std::pair{"float16", "fp16"}, std::pair{"float32", "fp32"},
+        std::pair{"double", "fp64"}, std::pair{"FP16-Tensor", "fp16-tensor"}, std::pair{"fp8_block", "fp8_block"},
+        std::pair{"MXFP8", "mxfp8"}}) {
+    const MeasuredOperator row = operator_of(kProduct.with("precision", text));
+    EXPECT_EQ(row.format, format) << text;
+    EXPECT_EQ(row.refusal, "") << text;
+  }
+  const auto time = [](const char* text) {
+    return predict_operator(operator_of(kProduct.with("precision", text)), catalog()).time;
+  };
+  ASSERT_TRUE(time("nvfp4").has_value());
+  EXPECT_EQ(time("nvfp4"), time("fp4"));
+  EXPECT_LT(*time("nvfp4"), *time("fp8"));
+  for (const char* text : {"", "fp9", "nvfp"})
+    EXPECT_THAT(operator_of(kProduct.with("precision", text)).refusal, HasSubstr("precision: found")) << text;
 }
 
 MeasuredCollective collective_of(const Cells& cells) { return read_collectives(cells.table(), catalog()).front(); }

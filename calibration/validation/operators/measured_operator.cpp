@@ -6,6 +6,7 @@
 #include <array>
 
 #include "calibration/validation/operators/attention_kernels.hpp"
+#include "calibration/validation/operators/operator_formats.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 
@@ -316,11 +317,13 @@ OperatorSet read_operators(const CsvTable& table, std::string name) {
     MeasuredOperator one;
     one.line = row.line();
     one.accelerator = row.text("accelerator_id");
-    one.format = lower_case(row.text("precision"));
+    const std::string format = row.text("precision");
+    one.format = operator_format(format).value_or(format);
     one.source = row.text("source");
     one.conditions = conditions_of(one.source);
     one.measured = Seconds(row.required_number("time_us") * 1e-6);
     kind->read(one, row);
+    if (!operator_format(format)) one.refusal = not_understood("precision", format, operator_formats());
     out.operators.push_back(std::move(one));
   }
   throw_if_faulty(std::move(faults));

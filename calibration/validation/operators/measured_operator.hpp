@@ -37,7 +37,7 @@ struct MeasuredOperator {
   int line = 0;
   std::string refusal;      ///< why it cannot be predicted; its work is void then
   std::string accelerator;  ///< catalogue id, as the table has it
-  std::string format;       ///< of numbers, as the table has it
+  std::string format;       ///< of numbers, as profiles of operators have it
   std::string source, implementation;
   Conditions conditions;
   std::variant<ProductWork, AttentionWork, StreamingWork, ConvolutionWork> work;
