@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calibration/collectives/device_text.hpp"
+#include "calibration/collectives/library_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
@@ -227,17 +228,16 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   if (row.text("size_bytes").empty()) refuse(out, "the size is not stated");
   if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
   const std::string library = row.text("library_version");
-  if (!contains(library, "Open MPI") && !contains(library, "Gloo")) out.refusal = "no rules of this library";
+  const std::optional<HostLibrary> chosen = stated_host_library(library);
+  if (!chosen) out.refusal = not_understood("library_version", library, {"Open MPI", "Gloo"});
   const StatedNics nics = read_nics(row.text("network"));
   if (!nics.bandwidth) out.refusal = no_rate(row.text("network"));
   const StatedRanks stated = ranks_of(row, "ranks_per_node", "ranks");
   refuse(out, contradiction_in(stated));
   if (!out.refusal.empty()) return out;
   const auto ranks = static_cast<int>(stated.ranks), per_node = static_cast<int>(stated.ranks / stated.nodes);
-  HostLibrary chosen = contains(library, "Gloo") ? HostLibrary::gloo : HostLibrary::open_mpi;
-  if (contains(library, "Open MPI 4.1") || contains(library, "Open MPI 5")) chosen = HostLibrary::open_mpi_4_1;
-  out.host = {out.kind, out.size, ranks, per_node, chosen, std::nullopt};
-  out.host_network = host_network_of(nics.kind, *nics.bandwidth, nics.count, chosen);
+  out.host = {out.kind, out.size, ranks, per_node, *chosen, std::nullopt};
+  out.host_network = host_network_of(nics.kind, *nics.bandwidth, nics.count, *chosen);
   out.group = {ranks, per_node, 1, {}};
   return out;
 }

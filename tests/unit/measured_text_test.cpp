@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "calibration/collectives/device_text.hpp"
+#include "calibration/collectives/library_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
 #include "tests/shipped_catalog.hpp"
 
@@ -72,6 +73,18 @@ TEST(NicText, CountsThoseOfADevice) {
   EXPECT_FALSE(read_nics("8x 400G (one per GPU; kind not stated)").per_device);
   EXPECT_FALSE(read_nics("8x 400 Gb/s InfiniBand").per_device);
   EXPECT_TRUE(read_nics("4x 100G EFA per GPU").per_device);
+}
+
+TEST(LibraryText, KnowsOpenMpiAndGlooInAnySpelling) {
+  for (const char* text : {"Open MPI 4.0.5, UCX 1.7.0", "OpenMPI 4.0.5", "openmpi/3.1", "open-mpi 2",
+                           "Open MPI, OSU 5.8", "OpenMPI, UCX 5.1"})
+    EXPECT_EQ(stated_host_library(text), HostLibrary::open_mpi) << text;
+  for (const char* text : {"Open MPI 4.1", "openmpi/4.1.4", "OpenMPI v5.0.2", "Open_MPI-4.1.6", "OMPI 4.1.5"})
+    EXPECT_EQ(stated_host_library(text), HostLibrary::open_mpi_4_1) << text;
+  for (const char* text : {"Gloo", "PyTorch gloo", "gloo (PyTorch 2.1)"})
+    EXPECT_EQ(stated_host_library(text), HostLibrary::gloo) << text;
+  for (const char* text : {"Intel MPI 2021.9", "MVAPICH2 2.3.7", "Cray MPICH 8.1", "", "not stated"})
+    EXPECT_EQ(stated_host_library(text), std::nullopt) << text;
 }
 
 TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {

@@ -490,6 +490,10 @@ TEST(CollectiveRows, BetweenProcessorsNeedASize) {
   EXPECT_EQ(collective_of(row).refusal, "the size is not stated");
   EXPECT_EQ(collective_of(row.with("size_bytes", "0")).refusal, "");
   EXPECT_THAT(collective_of(row.with("size_bytes", "8").with("nodes", "3")).refusal, HasSubstr("3 nodes of 1 ranks"));
+  const Cells sized = row.with("size_bytes", "8");
+  EXPECT_EQ(collective_of(sized.with("library_version", "openmpi/4.1.4")).host.library, HostLibrary::open_mpi_4_1);
+  EXPECT_EQ(collective_of(sized.with("library_version", "Intel MPI 2021")).refusal,
+            "library_version: found \"Intel MPI 2021\", expected one of Open MPI, Gloo");
 }
 
 }  // namespace
