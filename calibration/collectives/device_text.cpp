@@ -55,8 +55,59 @@ int common_words(const std::set<std::string>& stated, const std::string& id) {
 
 bool over_pcie(std::string_view text) { return has(text, "pcie") || has(text, "pci-e"); }
 
+/// A card, which has no links to others but bridges, unlike boards of a platform (SXM, OAM).
+bool is_card(const Accelerator& accelerator) {
+  return has(accelerator.form_factor, "PCIe") || !accelerator.interconnect;
+}
+
+/// Forms in which one model comes, whose links are others.
+std::string_view form_of(const std::string& id) {
+  for (const std::string_view form : {"sxm", "pcie", "nvl"})
+    if (has(id, form)) return form;
+  return {};
+}
+
+/// Whether a node's devices and their links are those of an accelerator, whatever its memory.
+bool same_board(const Node& node, const Accelerator& accelerator, const Catalog& catalog) {
+  const auto* other = catalog.find<Accelerator>(node.accelerator);
+  return other != nullptr && other->family == accelerator.family && other->interconnect && accelerator.interconnect &&
+         model_word(other->id) == model_word(accelerator.id) && form_of(other->id) == form_of(accelerator.id);
+}
+
+/// What a device sends to its peers over native links; 0: none.
+BytesPerSecond native_rate(const Node& node) {
+  return node.interconnect.bandwidth_per_accelerator(node.accelerator_count);
+}
+
+/// The catalogue's node of so many of these devices: of this very accelerator before those of boards with other memory,
+/// and the maker's own board, whose links are all there, before servers that leave some out. Null when there is none.
+const Node* catalogue_node(const Accelerator& accelerator, int devices, const Catalog& catalog) {
+  const Node *own = nullptr, *alike = nullptr;
+  for (const std::string& id : catalog.ids("nodes")) {
+    const Node* node = catalog.find<Node>(id);
+    if (node->accelerator_count != devices) continue;
+    const bool is_own = node->accelerator == accelerator.id;
+    if (!is_own && !same_board(*node, accelerator, catalog)) continue;
+    const Node*& best = is_own ? own : alike;
+    if (best == nullptr || native_rate(*node) > native_rate(*best)) best = node;
+  }
+  return own != nullptr ? own : alike;
+}
+
+/// Devices of the smallest node of the catalogue that joins so many of this accelerator by links; else that many.
+int devices_joined(const Accelerator& accelerator, int used, const Catalog& catalog) {
+  int least = 0;
+  for (const std::string& id : catalog.ids("nodes")) {
+    const Node* node = catalog.find<Node>(id);
+    if (node->accelerator != accelerator.id || node->accelerator_count < used) continue;
+    if (native_rate(*node) <= BytesPerSecond(0)) continue;
+    if (least == 0 || node->accelerator_count < least) least = node->accelerator_count;
+  }
+  return least > 0 ? least : used;
+}
+
 /// Devices of a node of which a run uses `used`: stated ("4 of 8 GPUs"), or the board they come on.
-int devices_of(const Accelerator& accelerator, const StatedNode& stated) {
+int devices_of(const Accelerator& accelerator, const StatedNode& stated, const Catalog& catalog) {
   const std::string remarks(stated.remarks);
   static const std::regex kOf(R"((\d+) of (\d+) GPUs)", std::regex::icase);
   std::smatch match;
@@ -65,28 +116,7 @@ int devices_of(const Accelerator& accelerator, const StatedNode& stated) {
   const bool boards_of_four = has(accelerator.id, "a100") || has(accelerator.id, "v100");
   const bool switch_named = has(lower_case(stated.links), "nvswitch");
   if (stated.devices_used == 4 && boards_of_four && !switch_named) return 4;
-  return accelerator.interconnect ? 8 : std::max(stated.devices_used, 1);
-}
-
-/// Whether a node's devices and their links are those of an accelerator, whatever its memory.
-bool same_board(const Node& node, const Accelerator& accelerator, const Catalog& catalog) {
-  if (node.accelerator == accelerator.id) return true;
-  const auto* other = catalog.find<Accelerator>(node.accelerator);
-  return other != nullptr && other->family == accelerator.family && other->interconnect && accelerator.interconnect &&
-         model_word(other->id) == model_word(accelerator.id);
-}
-
-/// The catalogue's node of so many of these devices: the maker's own board, whose links are all there, before servers
-/// that leave some out. Null when there is none.
-const Node* catalogue_node(const Accelerator& accelerator, int devices, const Catalog& catalog) {
-  const Node* best = nullptr;
-  for (const std::string& id : catalog.ids("nodes")) {
-    const Node* node = catalog.find<Node>(id);
-    if (node->accelerator_count != devices || !same_board(*node, accelerator, catalog)) continue;
-    const auto rate = [&](const Node& n) { return n.interconnect.bandwidth_per_accelerator(devices); };
-    if (best == nullptr || rate(*node) > rate(*best)) best = node;
-  }
-  return best;
+  return is_card(accelerator) ? devices_joined(accelerator, std::max(stated.devices_used, 1), catalog) : 8;
 }
 
 NodeInterconnect switch_of(const Accelerator& accelerator) {
@@ -104,10 +134,17 @@ NodeInterconnect pcie_of(const Accelerator& accelerator) {
   return out;
 }
 
-/// A pair over a bridge, or the two ends of "4 links per pair = 100 GB/s".
-NodeInterconnect pair_of(const Accelerator& accelerator, const std::string& links) {
+// NVLink bridges of Ampere's workstation and server cards: 4 links of 14.06 GB/s (NVIDIA A40 datasheet, 112.5 GB/s both
+// ways together), where the catalogue's card lists none.
+constexpr int kBridgeLinks = 4;
+constexpr BytesPerSecond kBridgeLink = 14.0625_GBps;
+
+/// Pairs over bridges, or the two ends of "4 links per pair = 100 GB/s".
+NodeInterconnect pairs_of(const Accelerator& accelerator, const std::string& links) {
   NodeInterconnect out;
   out.kind = NodeTopology::pair;
+  out.links_per_pair = kBridgeLinks;
+  out.per_link = kBridgeLink;
   static const std::regex kRate(R"((\d+) links per pair = (\d+) gb/s)");
   std::smatch match;
   if (std::regex_search(links, match, kRate)) {
@@ -120,10 +157,22 @@ NodeInterconnect pair_of(const Accelerator& accelerator, const std::string& link
   return out;
 }
 
-// NVLink bridges of Ampere's workstation and server cards: 4 links of 14.06 GB/s (NVIDIA A40 datasheet, 112.5 GB/s both
-// ways together), where the catalogue's card lists none.
-constexpr int kBridgeLinks = 4;
-constexpr BytesPerSecond kBridgeLink = 14.0625_GBps;
+/// What a text says of the links between a node's devices.
+struct LinkWords {
+  bool bridges = false;  ///< joins cards in pairs, or in fours where the maker has such a bridge
+  bool pcie = false;     ///< and nothing else
+  bool nvswitch = false;
+};
+
+LinkWords link_words(const std::string& links, const Accelerator& accelerator) {
+  LinkWords out;
+  const bool fabric = has(links, "xgmi") || has(links, "infinity fabric");
+  out.bridges = has(links, "bridge") || has(links, "links per pair") ||
+                (is_card(accelerator) && (fabric || has(links, "nvlink")));
+  out.pcie = !fabric && !out.bridges && (over_pcie(links) || has(accelerator.id, "pcie"));
+  out.nvswitch = has(links, "nvswitch");
+  return out;
+}
 
 }  // namespace
 
@@ -144,36 +193,34 @@ const Accelerator* stated_accelerator(std::string_view text, const Catalog& cata
       best = id;
     }
   }
+  // Ranks are devices that software sees: of boards of two dies, the dies.
+  if (const auto* die = catalog.find<Accelerator>(best + "-gcd")) return die;
   return best.empty() ? nullptr : catalog.find<Accelerator>(best);
 }
 
 Node stated_node(const Accelerator& accelerator, const StatedNode& stated, const Catalog& catalog) {
   const std::string links = lower_case(stated.links);
-  const bool pairs = has(links, "bridge") || has(links, "links per pair");
+  const LinkWords words = link_words(links, accelerator);
   Node node;
   node.id = "as-measured";
   node.accelerator = accelerator.id;
-  node.accelerator_count = devices_of(accelerator, stated);
-  if (pairs && stated.devices_used == 2) {
+  node.accelerator_count = devices_of(accelerator, stated, catalog);
+  node.interconnect = pcie_of(accelerator);
+  if (words.pcie) return node;
+  // Two ends of a bridge, whatever servers hold more of them.
+  if (words.bridges && stated.devices_used == 2 && (accelerator.interconnect || has(links, "nvlink"))) {
     node.accelerator_count = 2;
-    node.interconnect = pair_of(accelerator, links);
-    if (node.interconnect.links_per_pair == 0) {
-      node.interconnect.links_per_pair = kBridgeLinks;
-      node.interconnect.per_link = kBridgeLink;
-    }
+    node.interconnect = pairs_of(accelerator, links);
     return node;
   }
-  const bool by_pcie = pairs || over_pcie(links) || !accelerator.interconnect || has(accelerator.id, "pcie");
-  if (by_pcie) {
-    node.interconnect = pcie_of(accelerator);
-    return node;
-  }
-  if (!has(links, "nvswitch"))
-    if (const Node* known = catalogue_node(accelerator, node.accelerator_count, catalog)) {
-      node.interconnect = known->interconnect;
-      return node;
-    }
-  node.interconnect = switch_of(accelerator);
+  const bool platform_switch = words.nvswitch && !is_card(accelerator);
+  const Node* known = platform_switch ? nullptr : catalogue_node(accelerator, node.accelerator_count, catalog);
+  if (known != nullptr && !(words.bridges && native_rate(*known) <= BytesPerSecond(0)))
+    node.interconnect = known->interconnect;
+  else if (words.bridges)
+    node.interconnect = pairs_of(accelerator, links);
+  else if (!is_card(accelerator))
+    node.interconnect = switch_of(accelerator);
   return node;
 }
 

@@ -119,5 +119,27 @@ TEST(DeviceText, LinksFollowTheWordsOnThem) {
   EXPECT_EQ(stated_node(l40s, {8, 1, "none (PCIe gen4 only)", ""}, catalog).interconnect.kind, NodeTopology::pcie);
 }
 
+/// The node of a row of one server.
+Node node_of(const char* gpu, int devices, const char* links) {
+  const Accelerator* found = stated_accelerator(gpu, test::catalog());
+  EXPECT_NE(found, nullptr) << gpu;
+  return stated_node(*found, {devices, 1, links, ""}, test::catalog());
+}
+
+double native_GBps(const Node& node) {
+  return node.interconnect.bandwidth_per_accelerator(node.accelerator_count).in(1_GBps);
+}
+
+TEST(DeviceText, LinksOfDiesAreTheCataloguesNodes) {
+  for (const char* gpu : {"MI250X (GCD)", "MI250X", "MI250"}) {
+    const Node dies = node_of(gpu, 8, "none (xGMI)");
+    EXPECT_EQ(dies.interconnect.kind, NodeTopology::hybrid_cube_mesh) << gpu;
+    EXPECT_EQ(native_GBps(dies), 300) << gpu;
+  }
+  EXPECT_EQ(node_of("MI250X (GCD)", 4, "Infinity Fabric, PCIe to the host").accelerator_count, 8);
+  EXPECT_EQ(native_GBps(node_of("MI210", 4, "xGMI bridge")), 150);
+  EXPECT_EQ(node_of("MI210", 4, "none (PCIe gen4 only)").interconnect.kind, NodeTopology::pcie);
+}
+
 }  // namespace
 }  // namespace stepcast::measured_text_test
