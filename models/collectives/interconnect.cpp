@@ -68,15 +68,23 @@ double channel_share(const LinkProfile& links, std::size_t ranks) {
   return ranks == 2 ? links.share_of_two : ranks <= 4 ? links.share_of_four : links.share_of_eight;
 }
 
-/// What a ring over so many devices carries where it must pass through their processors: of PCIe as much as where there
+BytesPerSecond between_sockets(const CollectiveMachine& machine) {
+  return machine.cpu != nullptr ? machine.cpu->between_sockets() : kUnknownSocketLinks;
+}
+
+/// What rings over so many devices carry where they must pass through their processors: of PCIe as much as where there
 /// is nothing else; of links to the processor, which are of the kind of those between devices and shared with nobody,
-/// as much as of these.
+/// as much as of these. A ring crosses over PCIe only between groups that links join, so each device of a group takes
+/// the crossing of another ring (four H100 in two bridged pairs: 48.8 GB/s, where PCIe alone gives 25; VID-H100P of
+/// collectives-singlenode.csv), as far as the links between sockets carry them all.
 BytesPerSecond host_ring(const CollectiveMachine& machine, std::size_t ranks) {
   if (coherent_host_link(*machine.node, *machine.accelerator) != nullptr)
     return raw_host_link(*machine.node, *machine.accelerator) * links_of(machine).ring_share;
   static const LinkProfile kIdeal;
   const LinkProfile& host = machine.host_links ? *machine.host_links : kIdeal;
-  return machine.accelerator->pcie_bandwidth * host.ring_share * channel_share(host, ranks);
+  const BytesPerSecond one = machine.accelerator->pcie_bandwidth * host.ring_share * channel_share(host, ranks);
+  const int rings = least_joined(*machine.node, static_cast<int>(ranks));
+  return std::max(one, std::min(one * rings, between_sockets(machine)));
 }
 
 /// Few devices have few channels, and in a mesh few links: whichever is less. Devices that links do not join meet over
@@ -134,7 +142,7 @@ void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
 
 /// Processors: the links between sockets.
 void set_host_links(Interconnect& out, const CollectiveMachine& machine) {
-  out.native = (machine.cpu != nullptr ? machine.cpu->between_sockets() : kUnknownSocketLinks) * kSocketShare;
+  out.native = between_sockets(machine) * kSocketShare;
   out.private_native = false;
   out.host_link = machine.node->memory_bandwidth / std::max(1, machine.node->devices());
   out.all_to_all_native_share = kSocketAllToAll;

@@ -46,15 +46,10 @@ int links_between(const NodeInterconnect& interconnect, int a, int b) {
   return 0;
 }
 
-}  // namespace
-
-bool links_reach_all(const Node& node, int ranks) {
-  const NodeInterconnect& interconnect = node.interconnect;
-  const int members = std::min(ranks, node.devices());
-  if (interconnect.kind == NodeTopology::pair) return members <= 2;
-  if (interconnect.links.empty()) return true;
+/// How many of the first so many devices links lead to from one of them, itself included.
+int joined_with(const NodeInterconnect& interconnect, int first, int members) {
   std::vector<bool> reached(static_cast<std::size_t>(members));
-  reached[0] = true;
+  reached[static_cast<std::size_t>(first)] = true;
   const auto is_member = [&](int device) { return device >= 0 && device < members; };
   for (bool grown = true; grown;) {
     grown = false;
@@ -65,7 +60,23 @@ bool links_reach_all(const Node& node, int ranks) {
       reached[from] = reached[to] = grown = true;
     }
   }
-  return std::find(reached.begin(), reached.end(), false) == reached.end();
+  return static_cast<int>(std::count(reached.begin(), reached.end(), true));
+}
+
+}  // namespace
+
+int least_joined(const Node& node, int ranks) {
+  const NodeInterconnect& interconnect = node.interconnect;
+  const int members = std::min(ranks, node.devices());
+  if (interconnect.kind == NodeTopology::pair) return members % 2 == 0 ? std::min(members, 2) : 1;
+  if (interconnect.links.empty()) return members;
+  int least = members;
+  for (int first = 0; first < members; ++first) least = std::min(least, joined_with(interconnect, first, members));
+  return least;
+}
+
+bool links_reach_all(const Node& node, int ranks) {
+  return least_joined(node, ranks) == std::min(ranks, node.devices());
 }
 
 bool joins_devices_directly(const Node& node) {

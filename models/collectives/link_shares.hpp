@@ -13,6 +13,10 @@ NativeShares link_shares_of(const Node& node);
 /// Whether devices have links to each other, and no switch between them.
 bool joins_devices_directly(const Node& node);
 
+/// Of the first p devices of a node, how many are joined by native links in the smallest of the groups that these links
+/// make: 2 of bridged pairs, p where links lead from each device to each other one.
+int least_joined(const Node& node, int ranks);
+
 /// Whether native links lead, over any of them, from each of the first p devices of a node to each other one. Bridged
 /// pairs do not reach one another.
 bool links_reach_all(const Node& node, int ranks);

@@ -392,7 +392,8 @@ TEST(InterconnectOf, NeighboursInAHybridCubeMeshShareOneLink) {
   EXPECT_DOUBLE_EQ(net.native_share(8), 1);
 }
 
-// Four A100 on PCIe with bridges between 0 and 1, 2 and 3: only a pair is as fast as its bridge.
+// Four A100 on PCIe with bridges between 0 and 1, 2 and 3: only a pair is as fast as its bridge. Two rings cross side
+// by side, each from another device of a pair; a third device alone has one.
 TEST(InterconnectOf, BridgedPairsMeetOverTheirHost) {
   NodeInterconnect pairs;
   pairs.kind = NodeTopology::hybrid_cube_mesh;
@@ -406,8 +407,10 @@ TEST(InterconnectOf, BridgedPairsMeetOverTheirHost) {
   const Interconnect net = interconnect_of(machine.machine);
   EXPECT_DOUBLE_EQ(net.native_share(2), 0.7);
   const double ring = 32 * pcie->ring_share * pcie->share_of_four;
-  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4), ring, 1e-9);
+  EXPECT_NEAR(net.native.in(1_GBps) * net.native_share(4), 2 * ring, 1e-9);
   EXPECT_NEAR(net.native.in(1_GBps) * net.link_share(3), ring, 1e-9);
+  machine.accelerator.pcie_bandwidth = 80_GBps;  // more than the links between sockets carry
+  EXPECT_NEAR(net.native.in(1_GBps) * interconnect_of(machine.machine).native_share(4), 62.4, 1e-9);
   machine.node.cpu_link = HostLink{"NVLink 2", 50_GBps, 1};  // as Summit's
   EXPECT_NEAR(interconnect_of(machine.machine).native_share(4) * net.native.in(1_GBps), 50 * 0.9, 1e-9);
 }

@@ -219,25 +219,32 @@ TEST(SmiTopo, CoherentMemoryIsAGraces) {
   EXPECT_EQ(of_matrix(four, {"n", "gb200", "", {}})["interconnect"]["kind"], "nvswitch");
 }
 
-TEST(SmiTopo, RocmSmiAsksWhichWhereNoKnownNodeIsWiredSo) {
+/// What rocm-smi prints of eight devices that are bridged in groups of so many.
+std::string bridged_in_groups(int of) {
   std::string text = "==== Weight between two GPUs ====\n", types = "==== Link Type between two GPUs ====\n";
   for (int a = 0; a < 8; ++a) {
     text += fmt::format("GPU{}", a);
     types += fmt::format("GPU{}", a);
     for (int b = 0; b < 8; ++b) {
-      text += a == b ? " 0" : a / 4 == b / 4 ? " 15" : " 72";
-      types += a == b ? " 0" : a / 4 == b / 4 ? " XGMI" : " PCIE";
+      text += a == b ? " 0" : a / of == b / of ? " 15" : " 72";
+      types += a == b ? " 0" : a / of == b / of ? " XGMI" : " PCIE";
     }
     text += "\n";
     types += "\n";
   }
+  return text + types + "====\n";
+}
+
+TEST(SmiTopo, RocmSmiAsksWhichWhereNoKnownNodeIsWiredSo) {
+  const std::string text = bridged_in_groups(3);
   try {
-    of_matrix(text + types + "====\n");
+    of_matrix(text);
     ADD_FAILURE() << "a GPU was guessed";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--accelerator: mi100"));
   }
-  EXPECT_EQ(of_matrix(text + types + "====\n", {"n", "mi100", "", {}})["accelerator"], "mi100");
+  EXPECT_EQ(of_matrix(text, {"n", "mi100", "", {}})["accelerator"], "mi100");
+  EXPECT_EQ(of_matrix(bridged_in_groups(4))["accelerator"], "mi100");  // as server-8xmi100
 }
 
 TEST(SmiTopo, FaultsSayWhere) {

@@ -141,5 +141,19 @@ TEST(DeviceText, LinksOfDiesAreTheCataloguesNodes) {
   EXPECT_EQ(node_of("MI210", 4, "none (PCIe gen4 only)").interconnect.kind, NodeTopology::pcie);
 }
 
+// Cards are no boards of a platform: a bridge joins four of them at most, and pairs elsewhere.
+TEST(DeviceText, CardsMeetOverBridges) {
+  EXPECT_EQ(node_of("H200-SXM", 8, "none (NVLink)").interconnect.kind, NodeTopology::nvswitch);
+  for (const char* links : {"none (NVLink)", "none"}) {
+    const Node cards = node_of("H200 NVL", 8, links);
+    EXPECT_EQ(cards.interconnect.kind, NodeTopology::hybrid_cube_mesh) << links;
+    EXPECT_EQ(native_GBps(cards), 450) << links;
+    EXPECT_EQ(node_of("H200 NVL", 4, links).interconnect.kind, NodeTopology::mesh) << links;
+  }
+  EXPECT_EQ(node_of("H100 PCIe", 4, "none (NVLink bridge pairs)").interconnect.kind, NodeTopology::pair);
+  EXPECT_EQ(node_of("H100 NVL", 8, "none (NVLink)").interconnect.kind, NodeTopology::pair);
+  EXPECT_EQ(node_of("RTX A6000", 8, "none").interconnect.kind, NodeTopology::pcie);
+}
+
 }  // namespace
 }  // namespace stepcast::measured_text_test
