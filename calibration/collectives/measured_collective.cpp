@@ -170,6 +170,14 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
   out.where = rdma ? MeasuredWhere::rdma : MeasuredWhere::other_network;
 }
 
+/// What the row's remarks force upon the library, its machine known.
+void set_settings(MeasuredCollective& out, const std::string& remarks) {
+  CollectiveMachine machine = out.machine;
+  machine.node = &out.node;
+  out.settings = nccl_settings(remarks, {out.kind, out.group, machine});
+  refuse(out, out.settings.refusal);
+}
+
 MeasuredCollective device_row(const CsvRow& row, const Catalog& catalog) {
   MeasuredCollective out;
   out.system = row.text("system_id");
@@ -181,6 +189,7 @@ MeasuredCollective device_row(const CsvRow& row, const Catalog& catalog) {
   set_place(out, row.text("in_place"));
   refuse(out, contradiction_in(ranks_of(row, "gpus_per_node", "GPUs")));
   if (out.refusal.empty()) set_machine(out, row, catalog);
+  if (out.refusal.empty()) set_settings(out, row.text("config"));
   if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
   // oneCCL's benchmark states what each rank gives to a gather.
   if (out.kind == CollectiveKind::all_gather && contains(row.text("library_version"), "oneCCL"))
@@ -301,9 +310,13 @@ double predicted_us(const MeasuredCollective& row) {
   if (row.host_network) return host_collective_time(row.host, *row.host_network).time.in(1_us);
   CollectiveMachine machine = row.machine;
   machine.node = &row.node;
-  const Interconnect net = interconnect_of(machine);
-  const CollectiveCost cost = collective_cost(row.kind, row.size, row.group, net, CollectiveAlgorithm::automatic,
-                                              CollectiveProtocol::automatic, row.width);
+  Interconnect net = interconnect_of(machine);
+  if (!row.settings.switch_sums) {
+    net.switch_sums = {};
+    net.tuner.nvls = 0;
+  }
+  const CollectiveCost cost =
+      collective_cost(row.kind, row.size, row.group, net, row.settings.algorithm, row.settings.protocol, row.width);
   return calibrated(cost, row.kind, row.size, row.group, net, machine).alone(net, row.group).in(1_us);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/collectives/nccl_settings.hpp"
 #include "calibration/validation/known_tables.hpp"
 #include "models/collectives/machine.hpp"
 #include "models/collectives/mpi.hpp"
@@ -34,6 +35,7 @@ struct MeasuredCollective {
   MeasuredWhere where = MeasuredWhere::node_native;
   Node node;                    ///< of device rows
   CollectiveMachine machine;    ///< its node is null until `predicted_us` sets it
+  NcclSettings settings;        ///< of device rows
   std::string network_profile;  ///< id, where the row's words choose another than its kind's
   HostCollective host;          ///< of rows between processors
   std::optional<HostNetwork> host_network;

@@ -475,6 +475,46 @@ TEST(CollectiveRows, RefuseCountsOfRanksThatContradictEachOther) {
   EXPECT_EQ(refusal("1", "1", "1"), "one rank has nobody to talk to");
 }
 
+TEST(CollectiveRows, TakeTheAlgorithmAndProtocolThatTheirConfigForces) {
+  const Cells large = kCollective.with("size_bytes", "8589934592");
+  const auto time = [&](const Cells& row, const char* config) {
+    const MeasuredCollective read = collective_of(row.with("config", config));
+    EXPECT_EQ(read.refusal, "") << config;
+    return predicted_us(read);
+  };
+  const double chosen = time(large, ""), ring = time(large, "NCCL_ALGO=Ring");
+  EXPECT_GT(ring, 1.2 * chosen);  // the switches add
+  for (const char* config :
+       {"NCCL_ALGO=RING, 100 iterations", "NCCL_ALGO=Ring,Tree", "NCCL_ALGO=^NVLS", "NCCL_NVLS_ENABLE=0",
+        "NCCL_PROTO=Simple NCCL_ALGO=ring", "NCCL_ALGO=Ring,NCCL_PROTO=Simple"})
+    EXPECT_NEAR(time(large, config) / ring, 1, 0.02) << config;
+  EXPECT_EQ(time(large, "NCCL_ALGO=NVLS"), chosen);
+  for (const char* config : {"-n 50", "NCCL_MIN_NCHANNELS=4", "NCCL_NVLS_ENABLE=1", "NCCL_P2P_DISABLE=0"})
+    EXPECT_EQ(time(large, config), chosen) << config;
+  EXPECT_GT(time(large, "NCCL_PROTO=LL"), 1.5 * ring);
+  const Cells gather = large.with("op", "all_gather");
+  EXPECT_EQ(time(gather, "NCCL_ALGO=Tree"), time(gather, "NCCL_ALGO=Ring"));
+  EXPECT_EQ(time(large.with("op", "all_to_all"), "NCCL_PROTO=LL"), time(large.with("op", "all_to_all"), ""));
+}
+
+TEST(CollectiveRows, RefuseSettingsThatAreNoneOrHaveNoConstants) {
+  const auto refusal = [](const Cells& row, const char* config) {
+    return collective_of(row.with("config", config)).refusal;
+  };
+  EXPECT_EQ(refusal(kCollective, "NCCL_ALGO=Rinf"), "config: NCCL_ALGO: found \"Rinf\", did you mean \"Ring\"?");
+  EXPECT_THAT(refusal(kCollective, "NCCL_ALGO=allreduce:ring"), HasSubstr("expected one of Ring, Tree"));
+  EXPECT_THAT(refusal(kCollective, "NCCL_PROTO=^LL"), HasSubstr("expected one of Simple, LL, LL128"));
+  EXPECT_THAT(refusal(kCollective, "NCCL_P2P_DISABLE=1"), HasSubstr("through the host's memory"));
+  EXPECT_THAT(refusal(kCollective.with("gpu", "A100-SXM4-80GB"), "NCCL_ALGO=NVLS"), HasSubstr("cannot add"));
+  EXPECT_THAT(refusal(kCollective, "NCCL_ALGO=NVLS NCCL_NVLS_ENABLE=0"), HasSubstr("NCCL_NVLS_ENABLE=0 has none"));
+  EXPECT_EQ(refusal(kCollective, "NCCL_NET=Socket"), "");  // one node
+  const Cells two = kCollective.with("nodes", "2").with("ranks", "16").with("nic", "8x 400G IB NDR");
+  EXPECT_EQ(refusal(two, "NCCL_NET=IB"), "");
+  EXPECT_EQ(refusal(two, "NCCL_NET=Socket"), "config: NCCL_NET=Socket: no constants of sockets over infiniband");
+  EXPECT_THAT(refusal(two, "NCCL_IB_DISABLE=1"), HasSubstr("no constants of sockets over infiniband"));
+  EXPECT_EQ(refusal(two.with("nic", "1x 100G Ethernet, TCP"), "NCCL_NET=Socket"), "");
+}
+
 TEST(CollectiveRows, BetweenProcessorsNeedASize) {
   const Cells row{{{"system_id", "x"},
                    {"cpu", "c"},
