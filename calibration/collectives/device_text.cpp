@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "calibration/validation/accelerator_names.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -195,7 +196,8 @@ const Accelerator* stated_accelerator(std::string_view text, const Catalog& cata
   }
   // Ranks are devices that software sees: of boards of two dies, the dies.
   if (const auto* die = catalog.find<Accelerator>(best + "-gcd")) return die;
-  return best.empty() ? nullptr : catalog.find<Accelerator>(best);
+  // A name without a number is known by all of its words, as runs name it: "TITAN Xp".
+  return catalog.find<Accelerator>(best.empty() ? accelerator_of(text) : best);
 }
 
 Node stated_node(const Accelerator& accelerator, const StatedNode& stated, const Catalog& catalog) {

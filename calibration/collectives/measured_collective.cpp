@@ -7,6 +7,7 @@
 #include "calibration/collectives/device_text.hpp"
 #include "calibration/collectives/library_text.hpp"
 #include "calibration/collectives/nic_text.hpp"
+#include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 #include "models/collectives/calibrated.hpp"
@@ -119,13 +120,17 @@ std::string no_rate(const std::string& nics) {
   return fmt::format("the NIC's rate is not stated: found \"{}\", expected as in \"8x 400 Gb/s InfiniBand\"", nics);
 }
 
+std::string unknown_gpu(const std::string& gpu) {
+  const std::string hint = accelerator_hint(gpu);
+  return fmt::format("gpu: no accelerator of the catalogue is meant by \"{}\"{}", gpu, hint.empty() ? "" : ", " + hint);
+}
+
 /// Machine and place of a device row.
 void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& catalog) {
   const std::string gpu = row.text("gpu");
   const Accelerator* accelerator = stated_accelerator(gpu, catalog);
   if (accelerator == nullptr) {
-    out.refusal =
-        contains(gpu, "not stated") || gpu.empty() ? "the GPU is not stated" : "the GPU is not in the catalogue";
+    out.refusal = contains(gpu, "not stated") || gpu.empty() ? "the GPU is not stated" : unknown_gpu(gpu);
     return;
   }
   auto [ranks, nodes, devices, what] = ranks_of(row, "gpus_per_node", "GPUs");
@@ -210,7 +215,7 @@ MeasuredCollective nvlink_row(const CsvRow& row, const Catalog& catalog) {
   set_width(out, row.text("dtype"));
   const Accelerator* accelerator = stated_accelerator(row.text("gpu"), catalog);
   if (accelerator == nullptr) {
-    out.refusal = "the GPU is not in the catalogue";
+    out.refusal = unknown_gpu(row.text("gpu"));
     return out;
   }
   const long nodes = row.required_whole("nodes"), stated_ranks = row.required_whole("ranks");

@@ -16,12 +16,17 @@ namespace {
 
 using Words = std::set<std::string>;
 
-/// Words that say who made a device, which its name says already, and "generation", which NVIDIA puts behind "Ada".
-constexpr std::array<std::string_view, 10> kMakers{"nvidia", "amd",   "intel",    "google",  "aws",
-                                                   "habana", "tesla", "instinct", "geforce", "generation"};
+/// Words that say who made a device, which its name says already, and "generation" and "edition", which NVIDIA puts
+/// behind "Ada", "Server" and "Workstation".
+constexpr std::array<std::string_view, 11> kMakers{"nvidia", "amd",      "intel",   "google",     "aws",    "habana",
+                                                   "tesla",  "instinct", "geforce", "generation", "edition"};
 
-/// Revisions of NVIDIA's module from Ampere on, which ids leave out: "sxm4" and "sxm5" are "sxm".
-std::string plain(const std::string& word) { return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word; }
+/// Revisions of NVIDIA's module from Ampere on, which ids leave out ("sxm4" and "sxm5" are "sxm"), and a word that they
+/// cut short.
+std::string plain(const std::string& word) {
+  if (word == "workstation") return "ws";
+  return word == "sxm4" || word == "sxm5" || word == "sxm6" ? "sxm" : word;
+}
 
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> out;
@@ -96,12 +101,27 @@ std::vector<std::string> meant(std::string_view text) {
   return out;
 }
 
+/// Ids of devices that only tables of runs name and that have all of a text's words.
+std::vector<std::string> longer_names(std::string_view text) {
+  const std::vector<std::string> words = words_in(text);
+  const Words stated(words.begin(), words.end());
+  std::vector<std::string> out;
+  for (const Named& one : names())
+    if (!stated.empty() && std::includes(one.words.begin(), one.words.end(), stated.begin(), stated.end()))
+      out.push_back(one.id);
+  return out;
+}
+
 }  // namespace
 
+bool is_accelerator(std::string_view id) {
+  const auto found =
+      std::lower_bound(names().begin(), names().end(), id, [](const Named& a, std::string_view b) { return a.id < b; });
+  return found != names().end() && found->id == id;
+}
+
 std::string accelerator_of(std::string_view text) {
-  const auto found = std::lower_bound(names().begin(), names().end(), text,
-                                      [](const Named& a, std::string_view b) { return a.id < b; });
-  if (found != names().end() && found->id == text) return found->id;
+  if (is_accelerator(text)) return std::string(text);
   const std::vector<std::string> ids = meant(text);
   return ids.size() == 1 ? ids.front() : std::string(text);
 }
@@ -110,6 +130,7 @@ std::string accelerator_hint(std::string_view text) {
   const std::vector<std::string> ids = meant(text);
   if (ids.size() == 1) return "";  // it names one, which lacks something else
   if (ids.size() > 1) return expected_one_of(ids);
+  if (const std::vector<std::string> measured = longer_names(text); !measured.empty()) return expected_one_of(measured);
   // A model's number that is not known ("mi25") is another device, not a misspelt one.
   const std::string lower = lower_case(text);
   if (!contains(lower, "-")) return "";

@@ -37,37 +37,37 @@ std::string plain_name(std::string_view text) {
   return out;
 }
 
-struct Alias {
+struct SameShape {
   std::string_view name, known;
 };
 // Models of one shape. Llama 3.1 and 3.3 differ from 3 in their positions alone, the first LLaMA of 7 and 13 B from the
 // second in its data, DeepSeek-R1 and V3.1 from V3 likewise, Qwen2 of 7 and 72 B from Qwen2.5 (their config.json).
-constexpr std::array kAliases{Alias{"llama3.1-8b", "llama3-8b"},
-                              Alias{"llama3.1-70b", "llama3-70b"},
-                              Alias{"llama3.3-70b", "llama3-70b"},
-                              Alias{"llama-7b", "llama2-7b"},
-                              Alias{"llama1-7b", "llama2-7b"},
-                              Alias{"llama-13b", "llama2-13b"},
-                              Alias{"llama1-13b", "llama2-13b"},
-                              Alias{"llama1-65b", "llama-65b"},
-                              Alias{"deepseek-r1", "deepseek-v3"},
-                              Alias{"deepseek-v3.1", "deepseek-v3"},
-                              Alias{"qwen2-7b", "qwen2.5-7b"},
-                              Alias{"qwen2-72b", "qwen2.5-72b"},
-                              Alias{"megatron-530b", "mt-nlg-530b"},
-                              Alias{"megatron-turing-530b", "mt-nlg-530b"},
-                              Alias{"megatron-turing-nlg-530b", "mt-nlg-530b"},
-                              Alias{"gpt2-1.5b", "gpt2-xl"},
-                              Alias{"llama-33b", "llama-30b"},
-                              Alias{"yi1.5-34b", "yi-34b"},
-                              Alias{"deepseekv3-0324", "deepseek-v3"},
-                              Alias{"deepseek-r1-0528", "deepseek-v3"},
-                              Alias{"qwen3-235b", "qwen3-235b-a22b"},
-                              Alias{"llama4-scout-17b-16e", "llama4-scout"},
-                              Alias{"llama4-maverick-17b-128e", "llama4-maverick"},
-                              Alias{"flan-t5-large", "t5-v1.1-large"},
-                              Alias{"flan-t5-xl", "t5-v1.1-xl"},
-                              Alias{"flan-t5-xxl", "t5-v1.1-xxl"}};
+constexpr std::array kSameShapes{SameShape{"llama3.1-8b", "llama3-8b"},
+                                 SameShape{"llama3.1-70b", "llama3-70b"},
+                                 SameShape{"llama3.3-70b", "llama3-70b"},
+                                 SameShape{"llama-7b", "llama2-7b"},
+                                 SameShape{"llama1-7b", "llama2-7b"},
+                                 SameShape{"llama-13b", "llama2-13b"},
+                                 SameShape{"llama1-13b", "llama2-13b"},
+                                 SameShape{"llama1-65b", "llama-65b"},
+                                 SameShape{"deepseek-r1", "deepseek-v3"},
+                                 SameShape{"deepseek-v3.1", "deepseek-v3"},
+                                 SameShape{"qwen2-7b", "qwen2.5-7b"},
+                                 SameShape{"qwen2-72b", "qwen2.5-72b"},
+                                 SameShape{"megatron-530b", "mt-nlg-530b"},
+                                 SameShape{"megatron-turing-530b", "mt-nlg-530b"},
+                                 SameShape{"megatron-turing-nlg-530b", "mt-nlg-530b"},
+                                 SameShape{"gpt2-1.5b", "gpt2-xl"},
+                                 SameShape{"llama-33b", "llama-30b"},
+                                 SameShape{"yi1.5-34b", "yi-34b"},
+                                 SameShape{"deepseekv3-0324", "deepseek-v3"},
+                                 SameShape{"deepseek-r1-0528", "deepseek-v3"},
+                                 SameShape{"qwen3-235b", "qwen3-235b-a22b"},
+                                 SameShape{"llama4-scout-17b-16e", "llama4-scout"},
+                                 SameShape{"llama4-maverick-17b-128e", "llama4-maverick"},
+                                 SameShape{"flan-t5-large", "t5-v1.1-large"},
+                                 SameShape{"flan-t5-xl", "t5-v1.1-xl"},
+                                 SameShape{"flan-t5-xxl", "t5-v1.1-xxl"}};
 
 /// What Hugging Face's names add where training, not the shape, differs; and Meta's before Llama's.
 constexpr std::array<std::string_view, 10> kAdded{"instruct", "base", "chat", "hf",   "it",
@@ -85,7 +85,7 @@ std::map<std::string, std::string> read_known() {
   }
   throw_if_faulty(std::move(faults));
   for (const std::string& id : model_ids()) out.emplace(plain_name(id), id);
-  for (const Alias& alias : kAliases) out.emplace(plain_name(alias.name), alias.known);
+  for (const SameShape& alias : kSameShapes) out.emplace(plain_name(alias.name), alias.known);
   return out;
 }
 

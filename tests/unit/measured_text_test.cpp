@@ -95,7 +95,7 @@ TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
         std::pair{"H100 PCIe, NVLink pairs", "h100-pcie-80gb"}, std::pair{"MI300X", "mi300x"},
         std::pair{"L40S", "l40s"}, std::pair{"RTX PRO 6000 Blackwell Server", "rtx-pro-6000-blackwell-server"},
         std::pair{"RTX 4000 SFF Ada", "rtx-4000-sff-ada"}, std::pair{"RTX 6000 Ada", "rtx-6000-ada"},
-        std::pair{"H200-SXM", "h200-sxm-141gb"}}) {
+        std::pair{"H200-SXM", "h200-sxm-141gb"}, std::pair{"NVIDIA Rubin", "rubin-sxm"}}) {
     const Accelerator* found = stated_accelerator(text, catalog);
     ASSERT_NE(found, nullptr) << text;
     EXPECT_EQ(found->id, id) << text;

@@ -116,12 +116,19 @@ TEST(AcceleratorNames, MeanWhatTheirWordsChoose) {
                                  std::pair{"Gaudi 2", "gaudi2"},
                                  std::pair{"Intel Gaudi 3", "gaudi3"},
                                  std::pair{"RTX4090", "rtx-4090"},
+                                 std::pair{"RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell-server"},
+                                 std::pair{"GeForce GTX TITAN X", "gtx-titan-x"},
+                                 std::pair{"NVIDIA TITAN X (Pascal)", "titan-x-pascal"},
+                                 std::pair{"titan-xp", "titan-xp"},
+                                 std::pair{"TITAN Xp", "titan-xp"},
+                                 std::pair{"TITAN X", "TITAN X"},
                                  std::pair{"B200 NVL72", "B200 NVL72"},
                                  std::pair{"RTX 6000", "RTX 6000"},
                                  std::pair{"M60", "M60"},
                                  std::pair{"my-own", "my-own"},
                                  std::pair{"", ""}})
     EXPECT_EQ(accelerator_of(text), id) << text;
+  EXPECT_EQ(accelerator_hint("TITAN X"), "expected one of gtx-titan-x, titan-x-pascal");
 }
 
 TEST(FsdpRuns, RefuseWordsThatTheyDoNotKnow) {
@@ -449,6 +456,9 @@ TEST(CollectiveRows, UnderstandSpellingsAndRefuseOtherWords) {
   EXPECT_TRUE(collective_of(kCollective.with("healthy", "True")).healthy);
   EXPECT_FALSE(collective_of(kCollective.with("healthy", "unknown")).healthy);
   EXPECT_EQ(collective_of(kCollective.with("dtype", "double")).width, ElementWidth::wide);
+  EXPECT_EQ(
+      collective_of(kCollective.with("gpu", "TITAN X")).refusal,
+      "gpu: no accelerator of the catalogue is meant by \"TITAN X\", expected one of gtx-titan-x, titan-x-pascal");
   EXPECT_EQ(collective_of(kCollective.with("op", "all_redcue")).refusal,
             "op: found \"all_redcue\", did you mean \"all_reduce\"?");
   for (const char* column : {"op", "dtype", "healthy"})

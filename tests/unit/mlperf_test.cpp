@@ -47,6 +47,15 @@ TEST(MlperfAccelerator, IsFoundInTheWordsOfSubmissions) {
   EXPECT_EQ(mlperf_accelerator("NVIDIA H20"), "h20-sxm-96gb");
   EXPECT_EQ(mlperf_accelerator("NVIDIA GeForce RTX 4090"), "rtx-4090");
   EXPECT_EQ(mlperf_accelerator("NVIDIA RTX 6000 Ada Generation"), "rtx-6000-ada");
+  // What the catalogue has is read by the catalogue's own words.
+  for (const auto& [text, id] :
+       {std::pair{"NVIDIA T4", "t4"}, std::pair{"NVIDIA A10", "a10"}, std::pair{"NVIDIA H800", "h800-sxm-80gb"},
+        std::pair{"NVIDIA L20", "l20"}, std::pair{"Intel Gaudi 2", "gaudi2"}, std::pair{"TPU-v6e", "tpu-v6e"},
+        std::pair{"TPU v5e", "tpu-v5e"}, std::pair{"NVIDIA Tesla V100", "v100-sxm2-32gb"},
+        std::pair{"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell-server"},
+        std::pair{"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000-blackwell-ws"}})
+    EXPECT_EQ(mlperf_accelerator(text), id) << text;
+  EXPECT_EQ(mlperf_accelerator("NVIDIA RTX A4000"), "");  // no A40
   EXPECT_EQ(mlperf_accelerator("Graphcore Bow IPU"), "");
 }
 

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <string>
 
+#include "calibration/validation/accelerator_names.hpp"
 #include "calibration/validation/mlperf/mlperf_run.hpp"
 #include "fields/plain_text.hpp"
 
@@ -16,7 +17,7 @@ struct Wording {
   std::string_view id;
 };
 
-// The first that holds: longer words before words that they contain.
+// What the catalogue's own words do not say. The first that holds: longer words before words that they contain.
 constexpr std::array kWordings{
     Wording{{"gb300", ""}, "gb300"},
     Wording{{"gb200", ""}, "gb200"},
@@ -86,18 +87,30 @@ constexpr std::array kWordings{
     Wording{{"a100", ""}, "a100-sxm-80gb"},
     Wording{{"nvidia h100", ""}, "h100-sxm-80gb"},
     Wording{{"v100-pcie", ""}, "v100-pcie-16gb"},
+    Wording{{"v100", ""}, "v100-sxm2-32gb"},
     Wording{{"b200", ""}, "b200-sxm-180gb"},
     Wording{{"b300", ""}, "b300-sxm-270gb"},
 };
 
+/// Whether a text has a word: "a40" is none of "a4000".
+bool names_word(std::string_view text, std::string_view word) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if (word.empty() || end == text.size() || !is_digit(word.back()) || !is_digit(text[end])) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::string_view mlperf_accelerator(std::string_view text) {
+std::string mlperf_accelerator(std::string_view text) {
+  if (std::string id = accelerator_of(text); is_accelerator(id)) return id;
   const std::string lower = lower_case(text);
   for (const Wording& wording : kWordings)
     if (std::all_of(wording.words.begin(), wording.words.end(),
-                    [&](std::string_view word) { return contains(lower, word); }))
-      return wording.id;
+                    [&](std::string_view word) { return names_word(lower, word); }))
+      return std::string(wording.id);
   return "";
 }
 

@@ -245,7 +245,7 @@ MeasuredRun mlperf_run(const CsvRow& row) {
   const double minutes = row.required_number("minutes");
   // Some of Google's rows name the generation in the system alone: "TPU" of a "tpu-v4-128-TF".
   const std::string words = row.text("accelerator");
-  const std::string_view accelerator = mlperf_accelerator(words == "TPU" ? row.text("system") : words);
+  const std::string accelerator = mlperf_accelerator(words == "TPU" ? row.text("system") : words);
   std::string reason;
   MeasuredRun out = read(row, accelerator, reason).value_or(MeasuredRun{});
   if (!reason.empty()) out.refusal = reason;

@@ -17,6 +17,6 @@ MeasuredRun mlperf_run(const CsvRow& row);
 
 /// The catalogue's id of an accelerator as submissions word it ("NVIDIA A100-SXM4-80GB (400W)"); empty when none is
 /// meant.
-std::string_view mlperf_accelerator(std::string_view text);
+std::string mlperf_accelerator(std::string_view text);
 
 }  // namespace stepcast
