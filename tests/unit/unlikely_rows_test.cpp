@@ -1,5 +1,6 @@
 #include "calibration/fit/cluster/unlikely_rows.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +64,67 @@ TEST(UnlikelyRows, AFileThatIsSlowerThanOthersIsNamed) {
   const ProbeResults usual = probe_file(sweep(by_wire), "a.json");
   const ProbeResults slow = probe_file(sweep([](double size) { return 10 * by_wire(size); }), "b.json");
   EXPECT_THAT(fitted({usual, slow}).findings,
-              Contains(HasSubstr("b.json (host b) takes 10 times as long as other files in 5 equal rows")));
+              Contains(HasSubstr("b.json (host b) takes 10 times as long as others in 5 equal rows")));
+}
+
+/// Rows of devices, eight unless stated: `times` of a sound one's products and copies in memory.
+Json device_rows(const std::function<double(int)>& products, const std::function<double(int)>& memory,
+                 int devices = 8) {
+  Json rows = Json::array();
+  for (int i = 0; i < devices; ++i) {
+    const std::string device = fmt::format("gpu{}", i);
+    for (const double edge : {1024.0, 2048.0, 4096.0, 8192.0, 16384.0}) {
+      const double us = (6 + 2 * edge * edge * edge / 650e6) * products(i);
+      rows.push_back({{"kind", "gemm"},
+                      {"m", edge},
+                      {"n", edge},
+                      {"k", edge},
+                      {"precision", "bf16"},
+                      {"checked", true},
+                      {"device", device},
+                      {"samples_us", {us, us}}});
+    }
+    for (const double size : {1 << 20, 1 << 26, 1 << 28, 1 << 30})
+      rows.push_back({{"kind", "memory"},
+                      {"op", "copy"},
+                      {"size_bytes", size},
+                      {"moved_bytes", 2 * size},
+                      {"checked", true},
+                      {"device", device},
+                      {"samples_us", {2 * size / 2.9e6 * (size < 1 << 28 ? 0.3 : memory(i))}}});
+    for (const char* op : {"latency", "rate"})
+      rows.push_back({{"kind", "launch"}, {"op", op}, {"device", device}, {"samples_us", {3.0, 3.0}}});
+  }
+  return rows;
+}
+
+double sound(int) { return 1; }
+
+std::vector<std::string> findings_of_devices(const std::vector<ProbeResults>& files) {
+  return fit_cluster(files, {.name = "lab", .node = "dgx-h100", .refits = 0}, catalog()).findings;
+}
+
+TEST(UnlikelyRows, ADeviceThatIsSlowerThanItsNeighboursIsNamed) {
+  const auto third = [](double factor) { return [factor](int device) { return device == 3 ? factor : 1.0; }; };
+  EXPECT_THAT(findings_of_devices({probe_file(device_rows(sound, sound))}), IsEmpty());
+  EXPECT_THAT(findings_of_devices({probe_file(device_rows(third(1.6), third(1.6)))}),
+              ElementsAre(HasSubstr("made.json (host m, gpu3) takes 1.6 times as long as others in 11 equal rows")));
+  EXPECT_THAT(findings_of_devices({probe_file(device_rows(sound, third(2)))}),
+              ElementsAre(HasSubstr("(host m, gpu3) takes 2 times as long as others in 2 equal memory rows")));
+  std::vector<ProbeResults> files;
+  const Json rows = device_rows(third(1.6), third(1.6));
+  for (std::size_t i = 0; i < 8; ++i)
+    files.push_back(probe_file(Json(rows.begin() + static_cast<std::ptrdiff_t>(11 * i),
+                                    rows.begin() + static_cast<std::ptrdiff_t>(11 * (i + 1))),
+                               fmt::format("{}.json", i)));
+  EXPECT_THAT(findings_of_devices(files), ElementsAre(HasSubstr("3.json (host 3, gpu3) takes 1.6 times as long")));
+}
+
+TEST(UnlikelyRows, AHostOfSlowDevicesIsNamedOnce) {
+  const auto all = [](int) { return 1.5; };
+  EXPECT_THAT(findings_of_devices(
+                  {probe_file(device_rows(sound, sound), "a.json"), probe_file(device_rows(all, all), "b.json")}),
+              ElementsAre(HasSubstr("b.json (host b) takes 1.5 times as long as others in 88 equal rows")));
 }
 
 TEST(UnlikelyRows, NetworksOfOtherNamesAreSaid) {

@@ -82,6 +82,8 @@ double quantile_of(std::vector<double> values, double share) {
   return values[below] + (at - static_cast<double>(below)) * (values[below + 1] - values[below]);
 }
 
+double median_us(const Json& row) { return quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5); }
+
 void summarise(ClusterRow& row) {
   row.median_us = quantile_of(row.samples_us, 0.5);
   row.low_us = quantile_of(row.samples_us, 0.1);

@@ -36,6 +36,9 @@ void summarise(ClusterRow& row);
 /// Quantile (0 to 1) of values, linear between neighbours; 0 of none.
 double quantile_of(std::vector<double> values, double share);
 
+/// Median of the samples of a row of results that has times.
+double median_us(const Json& row);
+
 /// Collectives and MPI ping-pongs of result files, samples of equal calls pooled, ordered by call. Rows of algorithms
 /// that the model does not know are left out, and said in `notes`.
 std::vector<ClusterRow> cluster_rows(const std::vector<ProbeResults>& files, std::vector<std::string>& notes);

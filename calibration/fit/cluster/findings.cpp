@@ -44,7 +44,7 @@ constexpr std::array kVariables{
 };
 
 double bandwidth_GBps(const Json& row) {
-  const double median = quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5);
+  const double median = median_us(row);
   return median > 0 ? row["size_bytes"].get<double>() / median / 1e3 : 0;
 }
 

@@ -48,7 +48,7 @@ std::vector<Row> rows_of(const std::vector<ProbeResults>& files) {
       if (in["kind"] != "attention" || (in["precision"] != "fp16" && in["precision"] != "bf16")) continue;
       Row row;
       row.work = operator_of(in);
-      row.measured_us = quantile_of(in["samples_us"].get<std::vector<double>>(), 0.5);
+      row.measured_us = median_us(in);
       row.words = fmt::format("{} {}{} {:.0f} heads × {:.0f} tokens × {:.0f}", in["precision"].get<std::string>(),
                               in["pass"].get<std::string>(), row.work.causal ? ", causal," : "", row.work.batch,
                               row.work.m, row.work.k);

@@ -21,8 +21,6 @@ namespace stepcast {
 
 namespace {
 
-double median_us(const Json& row) { return quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5); }
-
 void add_figure(CalibrationProfile& profile, const char* group, std::string name, double measured, double model,
                 const char* unit) {
   profile.figures.push_back({std::move(name), group, rounded(measured, 5), rounded(model, 5), unit});
@@ -205,7 +203,6 @@ class RateFit {
   }
 
  private:
-  static constexpr double kPastCaches = 256 << 20;
   static constexpr double kLargeCopy = 16 << 20;
 
   /// Share of a datasheet's rate that rows reach, never above all of it.

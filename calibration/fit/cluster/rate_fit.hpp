@@ -10,6 +10,10 @@ using RowSamples = std::vector<double>;
 /// The quantile that stands for the best of rows, so that one lucky row does not decide.
 inline constexpr double kBestRows = 0.9;
 
+/// Bytes from which rows of memory tell its own rate and no cache's: more than the largest of an accelerator holds
+/// (256 MB, MI300X; CDNA 3 white paper).
+inline constexpr double kPastCaches = 256 << 20;
+
 /// A figure that rows tell, with its 68 % interval, which holds it.
 struct FittedRate {
   double value = 0, low = 0, high = 0;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "calibration/fit/cluster/product_rows.hpp"
+#include "calibration/fit/cluster/slower_parts.hpp"
 
 namespace stepcast {
 
@@ -16,9 +15,6 @@ namespace {
 constexpr double kBulk = 65536, kQuicker = 0.7;
 // Times vary by some per cent, never over a factor of four in size.
 constexpr double kFalls = 0.9, kWide = 4;
-// Of equal rows; healthy devices and hosts agree within a few per cent (findings.cpp, kSlow).
-constexpr double kDisagrees = 1.3;
-constexpr std::size_t kFewestEqual = 3;
 
 /// Bytes that at least one node must take in or send over its NICs.
 double least_bytes(const ClusterRow& row) {
@@ -71,46 +67,6 @@ void add_falling(std::vector<std::string>& out, const std::vector<ClusterRow>& r
                               count == 1 ? "" : "s", first_words));
 }
 
-double median_us(const Json& row) { return quantile_of(row["samples_us"].get<std::vector<double>>(), 0.5); }
-
-/// What a row measured, without how it came out; long samples are of settled clocks.
-std::string what_of(Json row) {
-  row["settled"] = median_us(row) * row.value("calls_per_sample", 1.0) >= kSettled_us;
-  for (const char* outcome : {"samples_us", "calls_per_sample", "checked", "clocks", "mean_power_W", "note"})
-    row.erase(outcome);
-  return row.dump();
-}
-
-/// Median times of the rows of a file, by what they measured.
-std::map<std::string, double> times_of(const ProbeResults& file) {
-  std::map<std::string, double> out;
-  for (const Json& row : file.rows())
-    if (row.contains("samples_us")) out[what_of(row)] = median_us(row);
-  return out;
-}
-
-void add_slower_files(std::vector<std::string>& out, const std::vector<ProbeResults>& files) {
-  std::vector<std::map<std::string, double>> times;
-  std::map<std::string, std::vector<double>> all;
-  for (const ProbeResults& file : files) {
-    times.push_back(times_of(file));
-    for (const auto& [what, time] : times.back()) all[what].push_back(time);
-  }
-  for (auto& [what, found] : all) std::sort(found.begin(), found.end());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    std::vector<double> ratios;
-    for (const auto& [what, time] : times[i])
-      if (const std::vector<double>& equal = all.at(what); equal.size() > 1)
-        ratios.push_back(time / equal[(equal.size() - 1) / 4]);
-    const double slower = quantile_of(ratios, 0.5);
-    if (ratios.size() >= kFewestEqual && slower > kDisagrees)
-      out.push_back(fmt::format(
-          "{} (host {}) takes {:.3g} times as long as other files in {} equal rows: a slow host or device, or another "
-          "setting; the fit has both",
-          files[i].file, files[i].host(), slower, ratios.size()));
-  }
-}
-
 void add_differing_words(std::vector<std::string>& out, const std::vector<ProbeResults>& files, const char* key,
                          const char* says) {
   std::set<std::string> found;
@@ -141,7 +97,7 @@ void add_unlikely_rows(CalibrationProfile& profile, const std::vector<ClusterRow
 }
 
 void add_disagreements(CalibrationProfile& profile, const std::vector<ProbeResults>& files) {
-  add_slower_files(profile.findings, files);
+  add_slower_parts(profile, files);
   add_differing_words(profile.findings, files, "network", "were measured on networks of different names");
   add_differing_words(profile.findings, files, "label", "carry different labels");
 }

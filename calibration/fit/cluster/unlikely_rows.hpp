@@ -14,8 +14,8 @@ void refuse_repeated_files(const std::vector<ProbeResults>& files);
 void add_unlikely_rows(CalibrationProfile& profile, const std::vector<ClusterRow>& rows,
                        const CollectiveMachine& machine);
 
-/// Findings of files that disagree: one whose times are far above those of equal rows of others, and networks or labels
-/// that differ.
+/// Findings of files that disagree: devices and files whose times are far above those of equal rows of others
+/// (slower_parts.hpp), and networks or labels that differ.
 void add_disagreements(CalibrationProfile& profile, const std::vector<ProbeResults>& files);
 
 }  // namespace stepcast
