@@ -7,16 +7,13 @@
 #include <map>
 #include <set>
 
+#include "calibration/fit/cluster/message_rates.hpp"
 #include "calibration/fit/cluster/place_findings.hpp"
-#include "calibration/fit/cluster/rate_fit.hpp"
 
 namespace stepcast {
 
 namespace {
 
-// A pair or a device is slow when it gets so little of what the others get; healthy ones agree within a few per cent
-// (VLT-B200's own NICs: 42.5 to 48.4 GB/s, collectives-multinode.csv).
-constexpr double kSlow = 0.8;
 // Directions of one link differ by so much.
 constexpr double kAsymmetric = 0.85;
 // Of the expected rate that the cluster as a whole reaches.
@@ -43,59 +40,20 @@ constexpr std::array kVariables{
     Variable{"NCCL_NET_GDR_LEVEL", "0", "GPUs do not meet NICs directly (NCCL_NET_GDR_LEVEL=0)"},
 };
 
-double bandwidth_GBps(const Json& row) {
-  const double median = median_us(row);
-  return median > 0 ? row["size_bytes"].get<double>() / median / 1e3 : 0;
-}
-
-/// Rates of the largest messages between named ends, GB/s.
-using Pairs = std::map<std::pair<std::string, std::string>, double>;
-
-/// Which of them: inside of a node or between nodes, where a row says it.
-enum class Ways { any, inside, between };
-
-Pairs largest_messages(const std::vector<ProbeResults>& files, const char* kind, const char* op,
-                       const char* direction = nullptr, Ways ways = Ways::any) {
-  std::map<std::pair<std::string, std::string>, std::pair<double, double>> largest;
-  for (const ProbeResults& file : files)
-    for (const Json& row : file.rows()) {
-      if (row["kind"] != kind || (op != nullptr && row["op"] != op) || !row.contains("from") || !row.contains("to"))
-        continue;
-      if (direction != nullptr && row.value("direction", "both") != direction) continue;
-      if (ways != Ways::any && (row.value("nodes", 1) > 1) != (ways == Ways::between)) continue;
-      auto& [size, rate] = largest[{row["from"].get<std::string>(), row["to"].get<std::string>()}];
-      if (row["size_bytes"].get<double>() < size) continue;
-      size = row["size_bytes"].get<double>();
-      rate = bandwidth_GBps(row);
-    }
-  Pairs out;
-  for (const auto& [ends, found] : largest) out[ends] = found.second;
-  return out;
-}
-
-/// What pairs reach that are not slow. One slow host of three makes most pairs slow, so the best are the measure.
-double usual_rate(const Pairs& pairs) {
-  std::vector<double> rates, sound;
-  for (const auto& [ends, rate] : pairs) rates.push_back(rate);
-  const double best = quantile_of(rates, kBestRows);
-  for (const double rate : rates)
-    if (rate >= kSlow * best) sound.push_back(rate);
-  return quantile_of(std::move(sound), 0.5);
-}
+using Pairs = std::map<MessageEnds, ComparedRate>;
 
 /// The best rate and the number of messages from, to, or from and to each end.
 struct EndRates {
-  double best = 0;
+  ComparedRate best;
   int pairs = 0;
-  void take(double rate) {
-    best = std::max(best, rate);
-    ++pairs;
+  void take(const ComparedRate& rate) {
+    if (pairs++ == 0 || rate.share() > best.share()) best = rate;
   }
-  [[nodiscard]] bool slow(double usual) const { return pairs > 1 && best < kSlow * usual; }
+  [[nodiscard]] bool slow() const { return pairs > 1 && best.share() < kSlow; }
 };
 
 /// Names ends of which every message is slow, or every one that they send or receive, and removes their pairs.
-void add_slow_ends(std::vector<std::string>& out, Pairs& pairs, double usual, const char* where) {
+void add_slow_ends(std::vector<std::string>& out, Pairs& pairs, const char* where) {
   std::map<std::string, EndRates> sent, received, all;
   for (const auto& [ends, rate] : pairs) {
     sent[ends.first].take(rate);
@@ -108,14 +66,14 @@ void add_slow_ends(std::vector<std::string>& out, Pairs& pairs, double usual, co
     out.push_back(fmt::format(
         "{} is slow: no message {} it {} passes {:.3g} GB/s, others reach {:.3g}: a slow NIC, link or port, or its "
         "slot or cable",
-        end, which, where, rates.best, usual));
+        end, which, where, rates.best.rate, rates.best.usual));
   };
   for (const auto& [end, rates] : all)
-    if (rates.slow(usual)) name(end, "to or from", rates, slow);
+    if (rates.slow()) name(end, "to or from", rates, slow);
   for (const auto& [end, rates] : sent)
-    if (rates.slow(usual) && !slow.contains(end)) name(end, "from", rates, slow_to_send);
+    if (rates.slow() && !slow.contains(end)) name(end, "from", rates, slow_to_send);
   for (const auto& [end, rates] : received)
-    if (rates.slow(usual) && !slow.contains(end)) name(end, "to", rates, slow_to_receive);
+    if (rates.slow() && !slow.contains(end)) name(end, "to", rates, slow_to_receive);
   std::erase_if(pairs, [&](const auto& pair) {
     const auto& [from, to] = pair.first;
     return slow.contains(from) || slow.contains(to) || slow_to_send.contains(from) || slow_to_receive.contains(to);
@@ -128,72 +86,97 @@ std::string host_of(const std::string& end) { return end.substr(0, end.find(':')
 Pairs between_hosts(const Pairs& pairs) {
   Pairs out;
   for (const auto& [ends, rate] : pairs) {
-    double& best = out[{host_of(ends.first), host_of(ends.second)}];
-    best = std::max(best, rate);
+    const auto [best, fresh] = out.try_emplace({host_of(ends.first), host_of(ends.second)}, rate);
+    if (!fresh && rate.share() > best->second.share()) best->second = rate;
   }
   return out;
 }
 
 /// Hosts that are slow as a whole, then their devices, then single ways: each fault once.
 void add_slow_pairs(std::vector<std::string>& out, Pairs pairs, Ways ways) {
-  if (pairs.size() < 3) return;
-  const double usual = usual_rate(pairs);
   const char* where = ways == Ways::between ? "between nodes" : "inside its node";
   if (ways == Ways::between) {
     Pairs left = between_hosts(pairs);
-    add_slow_ends(out, left, usual, where);
+    add_slow_ends(out, left, where);
     std::erase_if(pairs, [&](const auto& pair) {
       return !left.contains({host_of(pair.first.first), host_of(pair.first.second)});
     });
   }
-  add_slow_ends(out, pairs, usual, where);
+  add_slow_ends(out, pairs, where);
   for (const auto& [ends, rate] : pairs)
-    if (rate < kSlow * usual)
+    if (rate.share() < kSlow)
       out.push_back(fmt::format("the way from {} to {} is slow: {:.3g} GB/s, others reach {:.3g}", ends.first,
-                                ends.second, rate, usual));
+                                ends.second, rate.rate, rate.usual));
 }
 
-void add_asymmetric_pairs(std::vector<std::string>& out, const Pairs& pairs) {
-  for (const auto& [ends, rate] : pairs) {
-    const auto back = pairs.find({ends.second, ends.first});
-    if (back == pairs.end() || ends.first > ends.second) continue;
-    if (std::min(rate, back->second) < kAsymmetric * std::max(rate, back->second))
-      out.push_back(fmt::format("asymmetric link: {:.3g} GB/s from {} to {}, {:.3g} back", rate, ends.first,
-                                ends.second, back->second));
+/// Ways and their ways back, each two at the largest messages that went both.
+void add_asymmetric_pairs(std::vector<std::string>& out, const MessageRates& rates) {
+  std::set<MessageEnds> compared;
+  for (const auto& [message, pairs] : rates)
+    for (const auto& [ends, rate] : pairs) {
+      const auto back = pairs.find({ends.second, ends.first});
+      if (back == pairs.end() || ends.first > ends.second || !compared.insert(ends).second) continue;
+      if (std::min(rate, back->second) < kAsymmetric * std::max(rate, back->second))
+        out.push_back(fmt::format("asymmetric link: {:.3g} GB/s from {} to {}, {:.3g} back", rate, ends.first,
+                                  ends.second, back->second));
+    }
+}
+
+/// Copies of each device by the part of the host that they come from or go to, GB/s.
+using DeviceCopies = std::map<std::string, std::map<std::string, double>>;
+
+DeviceCopies copies_by_device(const PairRates& pairs, bool to_device) {
+  DeviceCopies out;
+  for (const auto& [ends, rate] : pairs)
+    out[to_device ? ends.second : ends.first][to_device ? ends.first : ends.second] = rate;
+  return out;
+}
+
+/// The part that a device's copies are quickest from or to, and their rate.
+const std::pair<const std::string, double>& nearest_part(const std::map<std::string, double>& rates) {
+  return *std::max_element(rates.begin(), rates.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+/// Names devices that are slow from every part of the host against others, each at its largest copies that others had.
+std::set<std::string> add_slow_copies(std::vector<std::string>& out, const MessageRates& rates, const char* direction,
+                                      bool to_device) {
+  std::set<std::string> compared, slow;
+  for (const auto& [message, pairs] : rates) {
+    const DeviceCopies devices = copies_by_device(pairs, to_device);
+    if (devices.size() < 2) continue;
+    std::vector<double> best;
+    for (const auto& [device, parts] : devices) best.push_back(nearest_part(parts).second);
+    const double usual = quantile_of(best, 0.5);
+    for (const auto& [device, parts] : devices) {
+      const double rate = nearest_part(parts).second;
+      if (!compared.insert(device).second || rate >= kSlow * usual) continue;
+      slow.insert(device);
+      out.push_back(
+          fmt::format("{} {} at {:.3g} GB/s, other devices at {:.3g}: a narrow slot, or memory of the wrong "
+                      "NUMA node",
+                      device, direction, rate, usual));
+    }
   }
+  return slow;
 }
 
 /// Copies between host and devices: a device that is slow from every part of the host has a bad slot, one that is slow
 /// from its own and quick from another is bound to the wrong one.
-void add_copy_findings(std::vector<std::string>& out, const Pairs& pairs, const char* direction, bool to_device) {
-  if (pairs.size() < 2) return;
-  std::map<std::string, std::map<std::string, double>> by_device;
-  std::vector<double> best_rates;
-  for (const auto& [ends, rate] : pairs)
-    by_device[to_device ? ends.second : ends.first][to_device ? ends.first : ends.second] = rate;
-  for (const auto& [device, rates] : by_device) {
-    double best = 0;
-    for (const auto& [part, rate] : rates) best = std::max(best, rate);
-    best_rates.push_back(best);
-  }
-  const double usual = quantile_of(best_rates, 0.5);
-  for (const auto& [device, rates] : by_device) {
-    const auto near =
-        std::max_element(rates.begin(), rates.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (near->second < kSlow * usual) {
-      out.push_back(
-          fmt::format("{} {} at {:.3g} GB/s, other devices at {:.3g}: a narrow slot, or memory of the wrong "
-                      "NUMA node",
-                      device, direction, near->second, usual));
-      continue;
+void add_copy_findings(std::vector<std::string>& out, const MessageRates& rates, const char* direction,
+                       bool to_device) {
+  std::set<std::string> done = add_slow_copies(out, rates, direction, to_device);
+  for (const auto& [message, pairs] : rates)
+    for (const auto& [device, parts] : copies_by_device(pairs, to_device)) {
+      if (parts.size() < 2 || !done.insert(device).second) continue;
+      const auto& [near, best] = nearest_part(parts);
+      for (const auto& [part, rate] : parts)
+        if (rate < kSlow * best)
+          out.push_back(
+              fmt::format("{} {} at {:.3g} GB/s from {} and {:.3g} from {}: bind its process to {} (wrong NUMA "
+                          "binding otherwise)",
+                          device, direction, rate, part, best, near, near));
     }
-    for (const auto& [part, rate] : rates)
-      if (rate < kSlow * near->second)
-        out.push_back(
-            fmt::format("{} {} at {:.3g} GB/s from {} and {:.3g} from {}: bind its process to {} (wrong NUMA "
-                        "binding otherwise)",
-                        device, direction, rate, part, near->second, near->first, near->first));
-  }
 }
 
 void add_variables(std::vector<std::string>& out, const std::vector<ProbeResults>& files) {
@@ -269,15 +252,15 @@ void add_file_findings(CalibrationProfile& profile, const std::vector<ProbeResul
   add_variables(out, files);
   // Links inside of nodes are many times as quick as those between them: each is measured against its own kind.
   for (const Ways ways : {Ways::inside, Ways::between}) {
-    const Pairs both = largest_messages(files, "ping_pong", nullptr, "both", ways);
-    const Pairs one_way = largest_messages(files, "ping_pong", nullptr, "one_way", ways);
-    add_slow_pairs(out, one_way.size() > both.size() ? one_way : both, ways);
+    const MessageRates one_way = ping_pong_rates(files, "one_way", ways);
+    Pairs both = compared_rates(ping_pong_rates(files, "both", ways)), single = compared_rates(one_way);
+    add_slow_pairs(out, single.size() > both.size() ? std::move(single) : std::move(both), ways);
     add_asymmetric_pairs(out, one_way);
   }
-  add_copy_findings(out, largest_messages(files, "copy", "host_to_device"), "is written", true);
-  add_copy_findings(out, largest_messages(files, "copy", "device_to_host"), "is read", false);
-  const Pairs peers = largest_messages(files, "copy", "peer");
-  add_slow_pairs(out, peers, Ways::inside);
+  add_copy_findings(out, copy_rates(files, "host_to_device"), "is written", true);
+  add_copy_findings(out, copy_rates(files, "device_to_host"), "is read", false);
+  const MessageRates peers = copy_rates(files, "peer");
+  add_slow_pairs(out, compared_rates(peers), Ways::inside);
   add_asymmetric_pairs(out, peers);
 }
 

@@ -14,7 +14,7 @@ namespace stepcast {
 
 namespace {
 
-// Of equal rows; healthy devices and hosts agree within a few per cent (findings.cpp, kSlow).
+// Of equal rows; healthy devices and hosts agree within a few per cent (kSlow, message_rates.hpp).
 constexpr double kDisagrees = 1.3;
 constexpr std::size_t kFewestEqual = 2;  // a launch has two rows: alone and of many
 
