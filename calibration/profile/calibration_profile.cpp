@@ -71,11 +71,12 @@ const FieldTable<HeldOutScore>& HeldOutScore::fields() {
 
 const FieldTable<FitOutlier>& FitOutlier::fields() {
   using P = FitOutlier;
-  static const FieldTable<P> table = FieldTable<P>("outlier", "A row that lies far from its neighbours")
-                                         .field("row", &P::row, "Which row")
-                                         .field("measured", &P::measured, "What was measured")
-                                         .field("expected", &P::expected, "What its neighbours say")
-                                         .field("unit", &P::unit, "Of both");
+  static const FieldTable<P> table =
+      FieldTable<P>("outlier", "A row that lies far from the others")
+          .field("row", &P::row, "Which row")
+          .field("measured", &P::measured, "What was measured")
+          .field("expected", &P::expected, "What its neighbours or the fit of the others say")
+          .field("unit", &P::unit, "Of both");
   return table;
 }
 
@@ -123,7 +124,7 @@ const FieldTable<CalibrationProfile>& CalibrationProfile::fields() {
                  required())
           .field("constants", &P::constants, "What the fit moved, from where to where")
           .field("held_out", &P::held_out, "How well unseen rows are predicted")
-          .field("outliers", &P::outliers, "Rows that count little")
+          .field("outliers", &P::outliers, "Rows that do not count")
           .field("notes", &P::notes, "What the fit could not know")
           .field("findings", &P::findings, "What is wrong with the cluster")
           .field("jitter_us", &P::jitter_us, "Mean lateness of a rank, as calls' samples tell it", at_least(0))

@@ -45,10 +45,10 @@ struct HeldOutScore {
   static const FieldTable<HeldOutScore>& fields();
 };
 
-/// A measured row that counts little, for it lies far from its neighbours.
+/// A measured row that does not count, for it lies far from the others.
 struct FitOutlier {
   std::string row;
-  double measured = 0, expected = 0;  ///< in `unit`; expected: by its neighbours
+  double measured = 0, expected = 0;  ///< in `unit`; expected: by its neighbours or the fit
   std::string unit;
   static const FieldTable<FitOutlier>& fields();
 };

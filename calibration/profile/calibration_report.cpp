@@ -204,8 +204,8 @@ std::string calibration_html(const CalibrationProfile& profile) {
       drawings[{point.op, point.nodes, point.ranks, point.algorithm, point.protocol}].push_back(&point);
   std::vector<std::string> outliers;
   for (const FitOutlier& o : profile.outliers)
-    outliers.push_back(fmt::format("{}: {:.4g} {}, its neighbours say {:.4g}; it does not count", o.row, o.measured,
-                                   o.unit, o.expected));
+    outliers.push_back(
+        fmt::format("{}: {:.4g} {}, the others say {:.4g}; it does not count", o.row, o.measured, o.unit, o.expected));
   const std::string title = escaped_markup("Calibration " + profile.name);
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title>\n"

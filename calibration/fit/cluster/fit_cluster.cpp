@@ -291,8 +291,8 @@ std::string fit_summary(const CalibrationProfile& profile) {
   };
   std::vector<std::string> outliers;
   for (const FitOutlier& outlier : profile.outliers)
-    outliers.push_back(fmt::format("{}: {:.4g} {}, its neighbours say {:.4g}", outlier.row, outlier.measured,
-                                   outlier.unit, outlier.expected));
+    outliers.push_back(fmt::format("{}: {:.4g} {}, the others say {:.4g}", outlier.row, outlier.measured, outlier.unit,
+                                   outlier.expected));
   list("outliers, left out", outliers);
   list("findings", profile.findings);
   list("notes", profile.notes);

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <set>
+#include <map>
 
+#include "calibration/fit/cluster/cluster_rows.hpp"
+#include "calibration/fit/cluster/far_rows.hpp"
 #include "calibration/fit/cluster/fit_attention.hpp"
-#include "calibration/fit/cluster/fit_collectives.hpp"
+#include "calibration/fit/cluster/fit_products.hpp"
 #include "calibration/fit/cluster/fit_sustained.hpp"
 #include "calibration/fit/cluster/product_rows.hpp"
 #include "calibration/fit/cluster/profile_entry.hpp"
 #include "calibration/fit/cluster/rate_fit.hpp"
-#include "calibration/fit/prior_fit.hpp"
 #include "fields/rounded.hpp"
 #include "models/compute/host_link.hpp"
 
@@ -24,133 +24,6 @@ namespace {
 void add_figure(CalibrationProfile& profile, const char* group, std::string name, double measured, double model,
                 const char* unit) {
   profile.figures.push_back({std::move(name), group, rounded(measured, 5), rounded(model, 5), unit});
-}
-
-/// Constants of products on one cluster: rates move by a tenth or two from the family's, launches by more.
-class ProductFit {
- public:
-  ProductFit(const Accelerator& part, const OperatorProfile& start, std::vector<ProductRow> rows)
-      : part_(part), start_(start), rows_(std::move(rows)) {
-    constants_.push_back({"memory_share", start.product->memory_share, 0.2, 0.05, 1});
-    constants_.push_back({"launch_us", start.product->launch.in(1_us), 0.5, 0, 100});
-    for (const ProductRow& row : rows_) {
-      const std::string format(name_of(row.precision));
-      if (std::find(formats_.begin(), formats_.end(), format) != formats_.end()) continue;
-      const auto known = start.product->burst_share.find(format);
-      formats_.push_back(format);
-      constants_.push_back(
-          {"burst_share." + format, known == start.product->burst_share.end() ? 0.6 : known->second, 0.3, 0.01, 1});
-    }
-  }
-
-  [[nodiscard]] OperatorProfile at(const std::vector<double>& values) const {
-    OperatorProfile out = start_;
-    out.product->memory_share = values[0];
-    out.product->launch = Seconds(values[1] * 1e-6);
-    for (std::size_t i = 0; i < formats_.size(); ++i) out.product->burst_share[formats_[i]] = values[2 + i];
-    return out;
-  }
-
-  [[nodiscard]] double time_us(const ProductRow& row, const OperatorProfile& profile) const {
-    const ProductDevice device =
-        product_device(part_, profile, name_of(row.precision), part_.product_peak(row.precision));
-    return burst_time(row.shape, {}, device).in(1_us);
-  }
-
-  [[nodiscard]] PriorFit solve(const std::vector<ProductRow>& rows, const std::vector<double>& start) const {
-    PriorFitRows problem;
-    problem.weights.assign(rows.size(), 1);
-    problem.predict = [&](const std::vector<double>& values, int, double* residuals) {
-      const OperatorProfile profile = at(values);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        residuals[i] = std::log(time_us(rows[i], profile) / rows[i].measured_us);
-    };
-    return fit_with_priors(constants_, problem, {start}, {.drawn = 0.1, .step = 1e-4});
-  }
-
-  [[nodiscard]] const std::vector<PriorConstant>& constants() const { return constants_; }
-  [[nodiscard]] const std::vector<ProductRow>& rows() const { return rows_; }
-
- private:
-  const Accelerator& part_;
-  const OperatorProfile& start_;
-  std::vector<ProductRow> rows_;
-  std::vector<std::string> formats_;
-  std::vector<PriorConstant> constants_;
-};
-
-/// Error on every second product, by a fit of the others.
-HeldOutScore held_out_products(const ProductFit& fit) {
-  std::vector<ProductRow> seen, unseen;
-  for (std::size_t i = 0; i < fit.rows().size(); ++i) (i % 2 == 0 ? seen : unseen).push_back(fit.rows()[i]);
-  const PriorFit found = fit.solve(seen, std::vector<double>(fit.constants().size(), 0));
-  const OperatorProfile profile = fit.at(found.values);
-  std::vector<double> ratios;
-  ratios.reserve(unseen.size());
-  for (const ProductRow& row : unseen) ratios.push_back(fit.time_us(row, profile) / row.measured_us);
-  return score_of("every other matrix product", ratios);
-}
-
-constexpr std::size_t kRowsToTest = 6;
-// Peaks are those of a clock; a part may hold a little more.
-constexpr double kOverPeak = 1.1;
-
-void add_impossible_products(CalibrationProfile& profile, const std::vector<ProductRow>& rows,
-                             const Accelerator& part) {
-  const auto over = [&](const ProductRow& row) {
-    const double flops = 2 * row.shape.m * row.shape.n * row.shape.k * row.shape.batch;
-    return flops / row.measured_us * 1e6 > kOverPeak * part.product_peak(row.precision).value();
-  };
-  const auto count = std::count_if(rows.begin(), rows.end(), over);
-  if (count > 0)
-    profile.findings.push_back(
-        fmt::format("{} matrix product{} faster than the peak of {}: another device, or zeros for operands", count,
-                    count == 1 ? " is" : "s are", part.id));
-}
-
-void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
-                  const Catalog& catalog) {
-  std::vector<ProductRow> rows = product_rows(files);
-  rows.erase(std::remove_if(
-                 rows.begin(), rows.end(),
-                 [&](const ProductRow& row) { return row.sustained || part.product_peak(row.precision).value() <= 0; }),
-             rows.end());
-  if (rows.empty()) return;
-  const auto* start = catalog.find<OperatorProfile>(part.family);
-  if (start == nullptr || !start->product) {
-    profile.notes.push_back(
-        fmt::format("matrix products are recorded, but nothing is fitted: the catalogue has no operator "
-                    "profile of {}",
-                    part.family));
-    return;
-  }
-  const ProductFit fit(part, *start, std::move(rows));
-  const std::vector<double> origin(fit.constants().size(), 0);
-  const PriorFit found = fit.solve(fit.rows(), origin);
-  OperatorProfile fitted = fit.at(found.values);
-  for (const ProductRow& row : fit.rows()) {
-    const double flops = 2 * row.shape.m * row.shape.n * row.shape.k * row.shape.batch;
-    add_figure(
-        profile, "gemm",
-        fmt::format("{} {:.0f} × {:.0f} × {:.0f}", name_of(row.precision), row.shape.m, row.shape.n, row.shape.k),
-        flops / row.measured_us / 1e6, flops / fit.time_us(row, fitted) / 1e6, "TFLOP/s");
-  }
-  std::vector<std::string> moved{"product"};
-  for (std::size_t i = 0; i < fit.constants().size(); ++i) {
-    const PriorConstant& c = fit.constants()[i];
-    moved.push_back("product." + c.name);
-    profile.constants.push_back({"operator-profiles/" + part.family, "product." + c.name, rounded(c.prior, 5),
-                                 rounded(found.values[i], 5),
-                                 rounded(found.values[i] * std::exp(-found.deviations[i]), 5),
-                                 rounded(found.values[i] * std::exp(found.deviations[i]), 5), fit.rows().size()});
-  }
-  if (fit.rows().size() >= kRowsToTest)
-    profile.held_out.push_back(held_out_products(fit));
-  else
-    profile.notes.push_back(
-        fmt::format("{}: {} matrix product{}", kTooFewToTest, fit.rows().size(), fit.rows().size() == 1 ? "" : "s"));
-  add_impossible_products(profile, fit.rows(), part);
-  put_entry(profile, std::move(fitted), moved);
 }
 
 /// Samples of a row as bytes per second.
@@ -167,7 +40,7 @@ class RateFit {
   RateFit(CalibrationProfile& profile, const Accelerator& part, BytesPerSecond host_link, const ComputeProfile& start)
       : profile_(profile), part_(part), host_link_(host_link), start_(start), fitted_(start) {}
 
-  void take(const Json& row) {
+  void take(const ProbeResults& file, const Json& row) {
     const std::string kind = row["kind"].get<std::string>();
     if (kind == "launch") {
       if (row["op"] == "rate") gaps_.push_back(row["samples_us"].get<RowSamples>());
@@ -179,17 +52,17 @@ class RateFit {
     const bool memory = kind == "memory";
     if (size < (memory ? kPastCaches : kLargeCopy) || row["op"] == "peer") return;
     RowSamples rates = rates_of(row, memory ? row["moved_bytes"].get<double>() : size);
-    add_figure(profile_, memory ? "memory" : "copy",
-               fmt::format("{} of {} bytes", row["op"].get<std::string>(), row["size_bytes"].dump()),
-               quantile_of(rates, 0.5) / 1e9, (memory ? part_.memory_bandwidth : host_link_).in(1_GBps), "GB/s");
+    const std::string words = fmt::format("{} of {} bytes", row["op"].get<std::string>(), row["size_bytes"].dump());
+    add_figure(profile_, memory ? "memory" : "copy", words, quantile_of(rates, 0.5) / 1e9,
+               (memory ? part_.memory_bandwidth : host_link_).in(1_GBps), "GB/s");
     if (memory)
-      memory_.push_back(std::move(rates));
+      memory_.push_back({words, place_of(file, row), std::move(rates)});
     else if (row.value("pinned", true))
       host_.push_back(std::move(rates));
   }
 
   void finish(const std::vector<ProbeResults>& files) {
-    fitted_.memory_share = share("memory_share", start_.memory_share, memory_, part_.memory_bandwidth);
+    fitted_.memory_share = share("memory_share", start_.memory_share, sound_memory(), part_.memory_bandwidth);
     fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, host_link_);
     if (!gaps_.empty()) {
       const FittedRate floor = fit_rate(gaps_, 0.5);
@@ -204,6 +77,31 @@ class RateFit {
 
  private:
   static constexpr double kLargeCopy = 16 << 20;
+
+  struct MemoryRow {
+    std::string words, place;
+    RowSamples rates;
+  };
+
+  /// Rates of the rows of memory that do not lie far from the others of their device, which are named.
+  std::vector<RowSamples> sound_memory() {
+    std::vector<GroupedValue> values;
+    for (const MemoryRow& row : memory_) values.push_back({row.place, std::log(quantile_of(row.rates, 0.5))});
+    const std::vector<bool> far = far_values(values);
+    std::vector<RowSamples> out;
+    std::vector<double> sound;
+    for (std::size_t i = 0; i < far.size(); ++i) {
+      if (far[i]) continue;
+      out.push_back(memory_[i].rates);
+      sound.push_back(quantile_of(memory_[i].rates, 0.5) / 1e9);
+    }
+    const double usual = quantile_of(sound, 0.5);
+    for (std::size_t i = 0; i < far.size(); ++i)
+      if (far[i])
+        profile_.outliers.push_back({fmt::format("memory {}, {}", memory_[i].words, memory_[i].place),
+                                     rounded(quantile_of(memory_[i].rates, 0.5) / 1e9, 5), rounded(usual, 5), "GB/s"});
+    return out;
+  }
 
   /// Share of a datasheet's rate that rows reach, never above all of it.
   double share(const char* key, double prior, const std::vector<RowSamples>& rows, BytesPerSecond of) {
@@ -226,7 +124,8 @@ class RateFit {
   BytesPerSecond host_link_;  ///< raw
   const ComputeProfile& start_;
   ComputeProfile fitted_;
-  std::vector<RowSamples> memory_, host_, gaps_;
+  std::vector<MemoryRow> memory_;
+  std::vector<RowSamples> host_, gaps_;
   std::vector<std::string> moved_;
 };
 
@@ -237,7 +136,7 @@ void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
   if (start == nullptr) return;
   RateFit fit(profile, part, raw_host_link(*machine.node, part), *start);
   for (const ProbeResults& file : files)
-    for (const Json& row : file.rows()) fit.take(row);
+    for (const Json& row : file.rows()) fit.take(file, row);
   fit.finish(files);
 }
 

@@ -1,5 +1,7 @@
 #include "calibration/fit/cluster/product_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "calibration/fit/cluster/cluster_rows.hpp"
@@ -41,8 +43,15 @@ std::vector<ProductRow> product_rows(const std::vector<ProbeResults>& files) {
   std::vector<ProductRow> out;
   for (const ProbeResults& file : files)
     for (const Json& row : file.rows())
-      if (row["kind"] == "gemm") out.push_back(row_of(row));
+      if (row["kind"] == "gemm") {
+        out.push_back(row_of(row));
+        out.back().place = place_of(file, row);
+      }
   return out;
+}
+
+std::string place_of(const ProbeResults& file, const Json& row) {
+  return row.contains("device") ? fmt::format("{}, {}", file.file, row["device"].get<std::string>()) : file.file;
 }
 
 }  // namespace stepcast

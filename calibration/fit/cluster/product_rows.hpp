@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibration/fit/cluster/rate_fit.hpp"
@@ -20,7 +21,11 @@ struct ProductRow {
   double measured_us;  ///< their median
   /// Whether a sample lasted so long that the device had settled at its power limit: a tenth of a second.
   bool sustained;
+  std::string place;  ///< place_of
 };
+
+/// The file of a row and, where it says so, its device, in words: "gemm.json, gpu3".
+std::string place_of(const ProbeResults& file, const Json& row);
 
 /// Rows of matrix products of result files, in their order.
 std::vector<ProductRow> product_rows(const std::vector<ProbeResults>& files);
