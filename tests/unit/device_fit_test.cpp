@@ -128,6 +128,78 @@ TEST(DeviceFit, AttentionAndMemoryFarFromTheOthersAreNamedAndLeftOut) {
     EXPECT_NEAR(constant(profile, key).value, constant(sound, key).value, 0.01) << key;
 }
 
+/// How many 68 % intervals hold what was planted.
+struct Coverage {
+  int held = 0, all = 0;
+  void take(const CalibrationProfile& profile, const std::string& key, double truth) {
+    const FittedConstant& found = constant(profile, key);
+    held += found.low <= truth && truth <= found.high;
+    ++all;
+    EXPECT_LE(found.low, found.value) << key;
+    EXPECT_GE(found.high, found.value) << key;
+  }
+};
+
+Json noisy(Json row, std::mt19937_64& random) {
+  std::normal_distribution<double> noise(0, 0.01);
+  const double us = row["samples_us"][0].get<double>();
+  row["samples_us"] = Json::array();
+  for (int i = 0; i < 10; ++i) row["samples_us"].push_back(us * (1 + noise(random)));
+  return row;
+}
+
+// Devices whose constants lie about the catalogue's as the priors say: intervals of 68 % hold about so many of them,
+// whether rows tell much of them or, as large products of a launch, nothing.
+TEST(DeviceFit, IntervalsHoldTheConstantsOfDevicesDrawnFromThePrior) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  Coverage products, attentions;
+  for (int cluster = 0; cluster < 24; ++cluster) {
+    ProductConstants truth = hopper();
+    truth.memory_share = std::min(1.0, truth.memory_share * std::exp(0.2 * normal(random)));
+    truth.launch = truth.launch * std::exp(0.5 * normal(random));
+    truth.burst_share["bf16"] = std::min(1.0, truth.burst_share["bf16"] * std::exp(0.3 * normal(random)));
+    Device device = hopper_device();
+    device.attention_forward_share = std::min(1.0, device.attention_forward_share * std::exp(0.3 * normal(random)));
+    device.attention_half_sequence *= std::exp(0.7 * normal(random));
+    Json rows = Json::array();
+    const bool large = cluster % 2 == 0;
+    for (const double n : {4096.0, 6144.0, 8192.0})
+      for (const double k : {4096.0, 8192.0})
+        rows.push_back(noisy(large ? product(truth, n, 8192, k) : product(truth, n / 32, 8192, k / 8), random));
+    for (const double tokens : {1024.0, 2048.0, 4096.0, 8192.0})
+      rows.push_back(noisy(attention(large ? 2 * tokens : tokens / 4, device), random));
+    const CalibrationProfile profile = fit(rows, 40);
+    products.take(profile, "product.memory_share", truth.memory_share);
+    products.take(profile, "product.launch_us", truth.launch.in(1_us));
+    products.take(profile, "product.burst_share.bf16", truth.burst_share["bf16"]);
+    attentions.take(profile, "attention_forward_share.native", device.attention_forward_share);
+    attentions.take(profile, "attention_half_sequence", device.attention_half_sequence);
+  }
+  for (const Coverage& of : {products, attentions}) {
+    EXPECT_GT(of.held, 0.55 * of.all) << "of " << of.all;
+    EXPECT_LT(of.held, 0.85 * of.all) << "of " << of.all;
+  }
+}
+
+TEST(DeviceFit, WhatNoProductTellsStaysTheCatalogues) {
+  Json rows = Json::array();
+  for (const double n : {4096.0, 8192.0}) rows.push_back(product(hopper(), n, 16384, 16384));
+  const CalibrationProfile profile = fit(rows, 20);
+  const Json& fitted = profile.catalogue.at("operator-profiles").at(part().family);
+  for (const char* key : {"product.memory_share", "product.launch_us"}) {
+    const FittedConstant& found = constant(profile, key);
+    EXPECT_EQ(found.rows, 0U) << key;
+    EXPECT_EQ(found.value, found.prior) << key;
+    EXPECT_LE(found.high, std::string(key) == "product.memory_share" ? 1 : 100) << key;
+    EXPECT_EQ(interval_text(found), "not told by these results") << key;
+    EXPECT_FALSE(fitted["sources"].contains(key) &&
+                 fitted["sources"][key].get<std::string>().starts_with("calibration"))
+        << key;
+  }
+  EXPECT_EQ(constant(profile, "product.burst_share.bf16").rows, 2U);
+}
+
 TEST(FarValues, LieFarFromTheirGroupByItsOwnSpread) {
   using Values = std::vector<GroupedValue>;
   const auto of = [](const Values& values) { return far_values(values); };

@@ -108,7 +108,7 @@ std::vector<bool> every_other_pair(std::size_t rows) {
 }  // namespace
 
 std::vector<std::string> fit_attention_rows(CalibrationProfile& calibration, const std::vector<ProbeResults>& files,
-                                            const Accelerator& part, ComputeProfile& profile) {
+                                            const Accelerator& part, ComputeProfile& profile, int refits) {
   const std::string kernel(name_of(AttentionKernel::native));
   std::vector<Operator> works;
   std::vector<TimedRow> rows;
@@ -123,14 +123,13 @@ std::vector<std::string> fit_attention_rows(CalibrationProfile& calibration, con
     return {};
   const AttentionModel attention(part, profile, share->second, works);
   const TimedModel model = attention.timed();
-  const TimedFit fit = fit_times(model, rows);
+  const TimedFit fit = fit_times(model, rows, refits);
   for (std::size_t i = 0; i < rows.size(); ++i)
     calibration.figures.push_back({rows[i].words, "attention",
                                    rounded(works[i].flops.value() / rows[i].measured_us / 1e6, 5),
                                    rounded(works[i].flops.value() / fit.times_us[i] / 1e6, 5), "TFLOP/s"});
   add_outliers(calibration, "attention", rows, fit);
-  std::vector<std::string> moved =
-      add_timed_constants(calibration, "compute-profiles/" + part.family, "", model, rows, fit);
+  std::vector<std::string> moved = add_timed_constants(calibration, "compute-profiles/" + part.family, "", model, fit);
   for (std::string& key : moved) key = key.substr(0, key.find('.'));
   if (rows.size() >= 6)
     calibration.held_out.push_back(held_out_times(model, rows, every_other_pair(rows.size()), "every other attention"));

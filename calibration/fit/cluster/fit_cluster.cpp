@@ -120,10 +120,7 @@ void put_fitted(CalibrationProfile& profile, Entry entry, bool curves = false) {
 }
 
 void add_constants(CalibrationProfile& profile, ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits) {
-  if (refits < kFewestRefits)
-    profile.notes.push_back(
-        fmt::format("{} refits give no intervals, {} at least do (--refits)", refits, kFewestRefits));
-  const std::vector<FitInterval> intervals = bootstrap(fit, rows, refits < kFewestRefits ? 0 : refits);
+  const std::vector<FitInterval> intervals = bootstrap(fit, rows, refits);
   const std::vector<std::size_t> telling = rows_telling(fit, rows);
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
     const ClusterConstant& c = fit.constants[i];
@@ -202,7 +199,7 @@ void note_coverage(CalibrationProfile& profile, const ClusterFit& fit, const std
 }
 
 void fit_rows(CalibrationProfile& profile, std::vector<ClusterRow> rows, const std::vector<ProbeResults>& files,
-              const ClusterFitRequest& request, const CollectiveCluster& cluster) {
+              const ClusterFitRequest& request, const CollectiveCluster& cluster, int refits) {
   check_places(rows, cluster);
   std::optional<HostLibrary> library;
   if (!cluster.has_accelerators() || !request.library.empty()) library = host_library_of(files, request);
@@ -214,7 +211,7 @@ void fit_rows(CalibrationProfile& profile, std::vector<ClusterRow> rows, const s
   }
   profile.jitter_us = rounded(jitter_us(rows), 5);
   ClusterFit fit = fit_collectives(model, rows);
-  add_constants(profile, fit, rows, request.refits);
+  add_constants(profile, fit, rows, refits);
   profile.held_out = held_out_scores(model, rows);
   add_entries(profile, fit);
   add_points(profile, fit, rows);
@@ -243,9 +240,13 @@ CalibrationProfile fit_cluster(const std::vector<ProbeResults>& files, const Clu
   profile.created = newest_day(files);
   profile.tool_version = kVersion;
   profile.machine = machine_of_files(files, request, profile.notes);
+  const int refits = request.refits < kFewestRefits ? 0 : request.refits;
+  if (refits == 0)
+    profile.notes.push_back(
+        fmt::format("{} refits give no intervals, {} at least do (--refits)", request.refits, kFewestRefits));
   std::vector<ClusterRow> rows = cluster_rows(files, profile.notes);
-  if (!rows.empty()) fit_rows(profile, std::move(rows), files, request, cluster);
-  fit_devices(profile, files, cluster.machine, catalog);
+  if (!rows.empty()) fit_rows(profile, std::move(rows), files, request, cluster, refits);
+  fit_devices(profile, files, cluster.machine, catalog, refits);
   add_file_findings(profile, files);
   add_disagreements(profile, files);
   if (profile.catalogue.empty())

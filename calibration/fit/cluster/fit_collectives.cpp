@@ -7,11 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numbers>
 #include <random>
 #include <set>
 #include <tuple>
 
+#include "calibration/fit/cluster/draws.hpp"
 #include "calibration/fit/prior_fit.hpp"
 
 namespace stepcast {
@@ -24,7 +24,6 @@ constexpr PriorFitOptions kOptions{.drawn = 0.1, .step = 1e-4};
 constexpr std::array kEagerLimits{4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131072.0, 262144.0};
 constexpr double kApart = 0.15;  // of a prior's spread
 constexpr double kLarge = 1 << 20;
-constexpr double kTells = 0.01;  // |ln time| by which a spread of a constant must move a row: samples vary by as much
 
 std::vector<PriorConstant> priors_of(const std::vector<ClusterConstant>& constants) {
   std::vector<PriorConstant> out;
@@ -110,16 +109,9 @@ std::vector<ClusterRow> with_weight(const std::vector<ClusterRow>& rows) {
 
 ClusterRow resampled(const ClusterRow& row, std::mt19937_64& random) {
   ClusterRow out = row;
-  for (double& sample : out.samples_us) sample = row.samples_us[random() % row.samples_us.size()];
+  out.samples_us = redrawn(row.samples_us, random);
   summarise(out);
   return out;
-}
-
-/// Standard normal by Box and Muller: the same on every system, which std::normal_distribution is not.
-double normal_draw(std::mt19937_64& random) {
-  const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
 }  // namespace
@@ -182,11 +174,13 @@ std::vector<FitInterval> bootstrap(const ClusterFit& fit, const std::vector<Clus
     for (std::size_t c = 0; c < found.size(); ++c) found[c].push_back(refit.values[c]);
   }
   std::vector<FitInterval> out;
-  for (std::size_t c = 0; c < found.size(); ++c)
-    out.push_back(refits > 0 ? FitInterval{std::min(fit.values[c], quantile_of(found[c], 0.16)),
-                                           std::max(fit.values[c], quantile_of(found[c], 0.84))}
-                             : FitInterval{fit.values[c], fit.values[c]});
+  for (std::size_t c = 0; c < found.size(); ++c) out.push_back(interval_around(fit.values[c], found[c]));
   return out;
+}
+
+FitInterval interval_around(double value, const std::vector<double>& refits) {
+  if (refits.empty()) return {value, value};
+  return {std::min(value, quantile_of(refits, 0.16)), std::max(value, quantile_of(refits, 0.84))};
 }
 
 HeldOutScore score_of(std::string what, const std::vector<double>& ratios) {

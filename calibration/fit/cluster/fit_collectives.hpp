@@ -29,6 +29,9 @@ std::vector<int> node_counts(const std::vector<ClusterRow>& rows);
 /// What no row tells stays the catalogue's.
 std::vector<std::size_t> rows_telling(const ClusterFit& fit, const std::vector<ClusterRow>& rows);
 
+/// |ln time| by which a spread of a constant must move a row to be told by it: samples vary by as much.
+inline constexpr double kTells = 0.01;
+
 /// Rows from which the eager limit of messages in host memory is searched, instead of the catalogue's.
 inline constexpr std::size_t kRowsForLimit = 12;
 
@@ -44,6 +47,8 @@ inline constexpr std::string_view kTooFewToTest = "too few rows to test how far 
 struct FitInterval {
   double low = 0, high = 0;
 };
+/// Of the values that refits gave, and the fit's own, which it holds; that alone where there are none.
+FitInterval interval_around(double value, const std::vector<double>& refits);
 std::vector<FitInterval> bootstrap(const ClusterFit& fit, const std::vector<ClusterRow>& rows, int refits);
 
 /// Errors on sizes that a fit of every other size did not see, from 1 MiB and below, and on the largest count of nodes

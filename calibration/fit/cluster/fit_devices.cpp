@@ -61,7 +61,7 @@ class RateFit {
       host_.push_back(std::move(rates));
   }
 
-  void finish(const std::vector<ProbeResults>& files) {
+  void finish(const std::vector<ProbeResults>& files, int refits) {
     fitted_.memory_share = share("memory_share", start_.memory_share, sound_memory(), part_.memory_bandwidth);
     fitted_.host_link_share = share("host_link_share", start_.host_link_share, host_, host_link_);
     if (!gaps_.empty()) {
@@ -69,7 +69,8 @@ class RateFit {
       fitted_.kernel_floor = Seconds(rounded(floor.value, 5) * 1e-6);
       moved("kernel_floor_us", start_.kernel_floor.in(1_us), floor, gaps_.size());
     }
-    for (std::string& key : fit_attention_rows(profile_, files, part_, fitted_)) moved_.push_back(std::move(key));
+    for (std::string& key : fit_attention_rows(profile_, files, part_, fitted_, refits))
+      moved_.push_back(std::move(key));
     for (std::string& key : fit_sustained_rows(profile_, product_rows(files), part_, fitted_))
       moved_.push_back(std::move(key));
     if (!moved_.empty()) put_entry(profile_, fitted_, moved_);
@@ -130,14 +131,14 @@ class RateFit {
 };
 
 void fit_rates(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const CollectiveMachine& machine,
-               const Catalog& catalog) {
+               const Catalog& catalog, int refits) {
   const Accelerator& part = *machine.accelerator;
   const auto* start = catalog.find<ComputeProfile>(part.family);
   if (start == nullptr) return;
   RateFit fit(profile, part, raw_host_link(*machine.node, part), *start);
   for (const ProbeResults& file : files)
     for (const Json& row : file.rows()) fit.take(file, row);
-  fit.finish(files);
+  fit.finish(files, refits);
 }
 
 /// Rows of storage by pattern.
@@ -243,10 +244,10 @@ void fit_power(CalibrationProfile& profile, const std::vector<ProbeResults>& fil
 }  // namespace
 
 void fit_devices(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const CollectiveMachine& machine,
-                 const Catalog& catalog) {
+                 const Catalog& catalog, int refits) {
   if (machine.accelerator != nullptr) {
-    fit_products(profile, files, *machine.accelerator, catalog);
-    fit_rates(profile, files, machine, catalog);
+    fit_products(profile, files, *machine.accelerator, catalog, refits);
+    fit_rates(profile, files, machine, catalog, refits);
   }
   fit_storage(profile, files);
   fit_power(profile, files, machine.accelerator);

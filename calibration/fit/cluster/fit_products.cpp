@@ -130,7 +130,7 @@ void add_held_out(CalibrationProfile& profile, const TimedModel& model, const st
 }  // namespace
 
 void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& files, const Accelerator& part,
-                  const Catalog& catalog) {
+                  const Catalog& catalog, int refits) {
   const std::vector<ProductRow> products = burst_rows(files, part);
   if (products.empty()) return;
   const auto* start = catalog.find<OperatorProfile>(part.family);
@@ -144,11 +144,11 @@ void fit_products(CalibrationProfile& profile, const std::vector<ProbeResults>& 
   const ProductModel products_model(part, *start, products);
   const TimedModel model = products_model.timed();
   std::vector<TimedRow> rows = timed_rows(products);
-  const TimedFit fit = fit_times(model, rows);
+  const TimedFit fit = fit_times(model, rows, refits);
   add_figures(profile, products, rows, fit);
   add_outliers(profile, "product", rows, fit);
   std::vector<std::string> moved =
-      add_timed_constants(profile, "operator-profiles/" + part.family, "product.", model, rows, fit);
+      add_timed_constants(profile, "operator-profiles/" + part.family, "product.", model, fit);
   moved.emplace_back("product");
   add_held_out(profile, model, rows);
   add_impossible_products(profile, products, part);

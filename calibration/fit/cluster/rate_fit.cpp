@@ -4,6 +4,7 @@
 #include <random>
 
 #include "calibration/fit/cluster/cluster_rows.hpp"
+#include "calibration/fit/cluster/draws.hpp"
 
 namespace stepcast {
 
@@ -18,12 +19,6 @@ double of_medians(const std::vector<RowSamples>& rows, double quantile) {
   return quantile_of(std::move(medians), quantile);
 }
 
-RowSamples drawn(const RowSamples& samples, std::mt19937_64& random) {
-  RowSamples out;
-  for (std::size_t i = 0; i < samples.size(); ++i) out.push_back(samples[random() % samples.size()]);
-  return out;
-}
-
 }  // namespace
 
 FittedRate fit_rate(const std::vector<RowSamples>& all, double quantile) {
@@ -36,7 +31,7 @@ FittedRate fit_rate(const std::vector<RowSamples>& all, double quantile) {
   std::vector<double> refits;
   for (int i = 0; i < kRefits; ++i) {
     std::vector<RowSamples> some;
-    for (std::size_t r = 0; r < rows.size(); ++r) some.push_back(drawn(rows[random() % rows.size()], random));
+    for (std::size_t r = 0; r < rows.size(); ++r) some.push_back(redrawn(rows[random() % rows.size()], random));
     refits.push_back(of_medians(some, quantile));
   }
   return {value, std::min(value, quantile_of(refits, 0.16)), std::max(value, quantile_of(refits, 0.84))};

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
+#include "calibration/fit/cluster/draws.hpp"
 #include "calibration/fit/cluster/far_rows.hpp"
-#include "calibration/fit/cluster/fit_collectives.hpp"
 #include "fields/rounded.hpp"
 
 namespace stepcast {
@@ -24,17 +25,29 @@ std::vector<double> times_of(const TimedModel& model, const std::vector<double>&
   return out;
 }
 
-PriorFit solve(const TimedModel& model, const std::vector<TimedRow>& rows, std::vector<double> weights) {
+/// `centres`: what the constants' places are drawn to; empty: to the catalogue's.
+PriorFit solve(const TimedModel& model, const std::vector<double>& measured_us, std::vector<double> weights,
+               std::vector<double> start = {}, const std::vector<double>& centres = {}) {
   PriorFitRows problem;
   problem.weights = std::move(weights);
-  std::vector<double> times(rows.size());
+  std::vector<double> times(measured_us.size());
   problem.predict = [&](const std::vector<double>& values, int constant, double* residuals) {
     std::fill(times.begin(), times.end(), 0);
     model.predict(values, constant, times);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (times[i] > 0) residuals[i] = std::log(times[i] / rows[i].measured_us);
+    for (std::size_t i = 0; i < times.size(); ++i)
+      if (times[i] > 0) residuals[i] = std::log(times[i] / measured_us[i]);
   };
-  return fit_with_priors(model.constants, problem, {std::vector<double>(model.constants.size(), 0)}, kOptions);
+  std::vector<PriorConstant> constants = model.constants;
+  for (std::size_t i = 0; i < centres.size(); ++i) constants[i].centre = centres[i];
+  start.resize(constants.size(), 0);
+  return fit_with_priors(constants, problem, {start}, kOptions);
+}
+
+std::vector<double> medians_of(const std::vector<TimedRow>& rows) {
+  std::vector<double> out;
+  out.reserve(rows.size());
+  for (const TimedRow& row : rows) out.push_back(row.measured_us);
+  return out;
 }
 
 std::vector<double> weights_of(const std::vector<TimedRow>& rows) {
@@ -58,18 +71,63 @@ bool mark_far_rows(std::vector<TimedRow>& rows, const std::vector<double>& times
   return changed;
 }
 
+std::vector<std::size_t> rows_that_tell(const TimedModel& model, const std::vector<TimedRow>& rows,
+                                        const std::vector<double>& values) {
+  const std::vector<double> usual = times_of(model, values, rows.size());
+  std::vector<std::size_t> out;
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    std::vector<bool> tells(rows.size());
+    for (const double side : {-1.0, 1.0}) {
+      std::vector<double> moved = values;
+      moved[c] = std::clamp(values[c] * std::exp(side * model.constants[c].spread), model.constants[c].least,
+                            model.constants[c].most);
+      const std::vector<double> times = times_of(model, moved, rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        tells[i] = tells[i] || (rows[i].counts && std::abs(std::log(times[i] / usual[i])) >= kTells);
+    }
+    out.push_back(static_cast<std::size_t>(std::count(tells.begin(), tells.end(), true)));
+  }
+  return out;
+}
+
+/// Values of constants by refits: a row's weight is how often it is drawn.
+std::vector<std::vector<double>> refitted(const TimedModel& model, const std::vector<TimedRow>& rows,
+                                          const std::vector<double>& place, int refits) {
+  std::vector<std::size_t> counted;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].counts) counted.push_back(i);
+  std::vector<std::vector<double>> out(model.constants.size());
+  std::mt19937_64 random(1);  // fixed: the same rows give the same file
+  for (int refit = 0; refit < refits; ++refit) {
+    std::vector<double> weights(rows.size()), measured_us = medians_of(rows), centres;
+    for (std::size_t i = 0; i < counted.size(); ++i) weights[counted[random() % counted.size()]] += 1;
+    for (const std::size_t i : counted)
+      if (weights[i] > 0) measured_us[i] = quantile_of(redrawn(rows[i].samples_us, random), 0.5);
+    for (std::size_t c = 0; c < out.size(); ++c) centres.push_back(normal_draw(random));
+    const PriorFit found = solve(model, measured_us, std::move(weights), place, centres);
+    for (std::size_t c = 0; c < out.size(); ++c) out[c].push_back(found.values[c]);
+  }
+  return out;
+}
+
 }  // namespace
 
-TimedFit fit_times(const TimedModel& model, std::vector<TimedRow>& rows) {
+TimedFit fit_times(const TimedModel& model, std::vector<TimedRow>& rows, int refits) {
   TimedFit out;
+  PriorFit found;
   for (int round = 0; round < kMostRounds; ++round) {
-    const PriorFit found = solve(model, rows, weights_of(rows));
-    out.values = found.values;
-    for (double& value : out.values) value = rounded(value, 5);
-    out.deviations = found.deviations;
-    out.times_us = times_of(model, out.values, rows.size());
-    if (round + 1 < kMostRounds && !mark_far_rows(rows, out.times_us)) break;
+    found = solve(model, medians_of(rows), weights_of(rows));
+    const bool last = round + 1 == kMostRounds;
+    if (last || !mark_far_rows(rows, times_of(model, found.values, rows.size()))) break;
   }
+  out.values = found.values;
+  out.telling = rows_that_tell(model, rows, out.values);
+  const std::vector<std::vector<double>> drawn = refitted(model, rows, found.place, refits);
+  for (std::size_t c = 0; c < out.values.size(); ++c) {
+    out.values[c] = out.telling[c] == 0 ? model.constants[c].prior : rounded(out.values[c], 5);
+    out.intervals.push_back(interval_around(out.values[c], drawn[c]));
+  }
+  out.times_us = times_of(model, out.values, rows.size());
   return out;
 }
 
@@ -82,26 +140,23 @@ void add_outliers(CalibrationProfile& profile, const char* kind, const std::vect
 }
 
 std::vector<std::string> add_timed_constants(CalibrationProfile& profile, const std::string& entry,
-                                             const std::string& prefix, const TimedModel& model,
-                                             const std::vector<TimedRow>& rows, const TimedFit& fit) {
-  const auto counted =
-      static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const TimedRow& row) { return row.counts; }));
-  std::vector<std::string> keys;
+                                             const std::string& prefix, const TimedModel& model, const TimedFit& fit) {
+  std::vector<std::string> told;
   for (std::size_t i = 0; i < model.constants.size(); ++i) {
     const PriorConstant& c = model.constants[i];
-    const double value = fit.values[i], factor = std::exp(fit.deviations[i]);
-    keys.push_back(prefix + c.name);
-    profile.constants.push_back({entry, keys.back(), rounded(c.prior, 5), value, rounded(value / factor, 5),
-                                 rounded(value * factor, 5), counted});
+    if (fit.telling[i] > 0) told.push_back(prefix + c.name);
+    profile.constants.push_back({entry, prefix + c.name, rounded(c.prior, 5), rounded(fit.values[i], 5),
+                                 rounded(fit.intervals[i].low, 5), rounded(fit.intervals[i].high, 5), fit.telling[i]});
   }
-  return keys;
+  return told;
 }
 
 HeldOutScore held_out_times(const TimedModel& model, const std::vector<TimedRow>& rows, const std::vector<bool>& seen,
                             const char* what) {
   std::vector<double> weights = weights_of(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) weights[i] = seen[i] ? weights[i] : 0;
-  const std::vector<double> times = times_of(model, solve(model, rows, std::move(weights)).values, rows.size());
+  const std::vector<double> times =
+      times_of(model, solve(model, medians_of(rows), std::move(weights)).values, rows.size());
   std::vector<double> ratios;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!seen[i] && rows[i].counts) ratios.push_back(times[i] / rows[i].measured_us);
