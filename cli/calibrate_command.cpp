@@ -106,12 +106,11 @@ void check_published_steps(Session& session) {
   session.catalog_directories.push_back(run_catalog_directory());
   const std::string name = "llm-runs-published";
   const int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const std::vector<GroupCheck> groups =
-      check_steps(runs_to_fit(run_set_file(name), name).runs, session.catalog(), jobs);
+  const StepChecks checks = check_steps(runs_to_fit(run_set_file(name), name).runs, session.catalog(), jobs);
   if (session.json)
-    session.print(step_check_json(groups));
+    session.print(step_check_json(checks));
   else
-    session.print(step_check_text(groups));
+    session.print(step_check_text(checks));
 }
 
 void report(const std::string& file, const std::string& out, Session& session) {

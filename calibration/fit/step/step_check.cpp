@@ -143,17 +143,25 @@ MeanErrors means(const std::vector<GroupCheck>& groups, bool mixture) {
   return out;
 }
 
-}  // namespace
+using Scenarios = std::vector<std::shared_ptr<const Scenario>>;
 
-std::vector<GroupCheck> check_steps(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs) {
-  std::vector<std::shared_ptr<const Scenario>> scenarios(runs.size());
-  in_parallel(runs.size(), jobs, [&](std::size_t i) {
-    if (runs[i].doubtful.empty() && runs[i].metric != Metric::minutes_to_target)
-      scenarios[i] = settled_scenario(runs[i], catalog);
+bool counts_all(const MeasuredRun& /*run*/) { return true; }
+
+bool states_mapping_and_precision(const MeasuredRun& run) {
+  return std::none_of(run.inputs_unstated.begin(), run.inputs_unstated.end(), [](const std::string& input) {
+    return input == "mapping" || input == "precision" || input == kUnstatedWidth;
   });
+}
+
+bool states_everything(const MeasuredRun& run) { return run.inputs_unstated.empty(); }
+
+/// The runs that count and have a scenario, in groups.
+std::vector<GroupCheck> check_groups(const std::vector<MeasuredRun>& runs, const Scenarios& scenarios,
+                                     bool (*counts)(const MeasuredRun&), int jobs) {
   std::map<std::string, Group> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (scenarios[i] == nullptr || scenarios[i]->accelerator == nullptr) continue;
+    if (!counts(runs[i])) continue;
     Group& group = groups[fmt::format("{} | {} | {} | {}", runs[i].source, runs[i].model, runs[i].accelerator,
                                       scenarios[i]->framework->id)];
     group.mixture = runs[i].mixture_of_experts;
@@ -167,7 +175,34 @@ std::vector<GroupCheck> check_steps(std::vector<MeasuredRun> runs, const Catalog
   return out;
 }
 
-std::string step_check_text(const std::vector<GroupCheck>& groups) {
+Json means_json(const MeanErrors& mean) {
+  return {{"runs", mean.rows},
+          {"shipped_percent", mean.fitted[0]},
+          {"one_given_percent", mean.fitted[1]},
+          {"two_given_percent", mean.fitted[2]},
+          {"three_given_percent", mean.fitted[3]},
+          {"one_factor_percent", mean.factor[1]},
+          {"two_factor_percent", mean.factor[2]},
+          {"three_factor_percent", mean.factor[3]},
+          {"median_factor_percent", mean.median},
+          {"common_share", mean.common},
+          {"not_explained_share", mean.refused}};
+}
+
+}  // namespace
+
+StepChecks check_steps(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs) {
+  Scenarios scenarios(runs.size());
+  in_parallel(runs.size(), jobs, [&](std::size_t i) {
+    if (runs[i].doubtful.empty() && runs[i].metric != Metric::minutes_to_target)
+      scenarios[i] = settled_scenario(runs[i], catalog);
+  });
+  return {check_groups(runs, scenarios, counts_all, jobs),
+          check_groups(runs, scenarios, states_mapping_and_precision, jobs),
+          check_groups(runs, scenarios, states_everything, jobs)};
+}
+
+std::string step_check_text(const StepChecks& checks) {
   std::string out = "Published runs by source, model and accelerator: mean error (%) on the others of a group\n\n";
   const auto columns = [](const std::string& name, std::size_t rows, double shipped, const auto& given) {
     std::string line = pad_right(name.substr(0, 69), 70) + fmt::format("{:>6}{:>9.1f}", rows, shipped);
@@ -176,13 +211,18 @@ std::string step_check_text(const std::vector<GroupCheck>& groups) {
     return line + "\n";
   };
   out += fmt::format("{:<70}{:>6}{:>9}{:>9}{:>9}{:>9}\n", "group", "runs", "none", "1 given", "2 given", "3 given");
-  for (const GroupCheck& group : groups)
+  for (const GroupCheck& group : checks.all)
     out += columns((group.mixture_of_experts ? "experts: " : "") + group.group, group.rows, group.shipped_percent,
                    group.given_percent);
   for (const bool mixture : {false, true}) {
-    const MeanErrors all = means(groups, mixture);
+    const MeanErrors all = means(checks.all, mixture);
     const auto given = [](const std::array<double, 4>& of) { return std::array{of[1], of[2], of[3]}; };
     out += columns(mixture ? "all, mixtures of experts" : "all, dense", all.rows, all.fitted[0], given(all.fitted));
+    for (const auto& [name, groups] : {std::pair{"  mapping and precision stated", &checks.mapped},
+                                       std::pair{"  every input stated", &checks.stated}}) {
+      const MeanErrors some = means(*groups, mixture);
+      if (some.rows > 0 && some.rows < all.rows) out += columns(name, some.rows, some.fitted[0], given(some.fitted));
+    }
     out += columns("  by the given runs' mean factor instead", all.rows, all.factor[0], given(all.factor));
     out += fmt::format(
         "  by the median factor of each group's own runs: {:.1f}; {:.0f} % of the squared errors are common "
@@ -193,9 +233,9 @@ std::string step_check_text(const std::vector<GroupCheck>& groups) {
   return out;
 }
 
-Json step_check_json(const std::vector<GroupCheck>& groups) {
+Json step_check_json(const StepChecks& checks) {
   Json each = Json::array(), all = Json::object();
-  for (const GroupCheck& group : groups) {
+  for (const GroupCheck& group : checks.all) {
     Json steps = Json::array();
     for (const CheckedStep& step : group.steps)
       steps.push_back({{"name", step.name}, {"measured_s", step.measured_s}, {"shipped_s", step.shipped_s}});
@@ -208,18 +248,9 @@ Json step_check_json(const std::vector<GroupCheck>& groups) {
                     {"steps", std::move(steps)}});
   }
   for (const bool mixture : {false, true}) {
-    const MeanErrors mean = means(groups, mixture);
-    all[mixture ? "mixture_of_experts" : "dense"] = {{"runs", mean.rows},
-                                                     {"shipped_percent", mean.fitted[0]},
-                                                     {"one_given_percent", mean.fitted[1]},
-                                                     {"two_given_percent", mean.fitted[2]},
-                                                     {"three_given_percent", mean.fitted[3]},
-                                                     {"one_factor_percent", mean.factor[1]},
-                                                     {"two_factor_percent", mean.factor[2]},
-                                                     {"three_factor_percent", mean.factor[3]},
-                                                     {"median_factor_percent", mean.median},
-                                                     {"common_share", mean.common},
-                                                     {"not_explained_share", mean.refused}};
+    Json& kind = all[mixture ? "mixture_of_experts" : "dense"] = means_json(means(checks.all, mixture));
+    kind["mapping_and_precision_stated"] = means_json(means(checks.mapped, mixture));
+    kind["every_input_stated"] = means_json(means(checks.stated, mixture));
   }
   return {{"all", std::move(all)}, {"groups", std::move(each)}};
 }

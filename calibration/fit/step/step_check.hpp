@@ -31,11 +31,17 @@ struct GroupCheck {
   double median_percent = 0;
 };
 
+/// Groups of published runs; what is left of them without runs whose mapping or number format had to be filled in,
+/// which nobody has to guess who measures a step of his own; and without runs of which any input had to be.
+struct StepChecks {
+  std::vector<GroupCheck> all, mapped, stated;
+};
+
 /// Groups of at least four published runs that one source measured of one model on one accelerator: every run in turn
 /// is the one that a user has measured, and the others are predicted with the software constants that it gives.
-std::vector<GroupCheck> check_steps(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs);
+StepChecks check_steps(std::vector<MeasuredRun> runs, const Catalog& catalog, int jobs);
 
-std::string step_check_text(const std::vector<GroupCheck>& groups);
-Json step_check_json(const std::vector<GroupCheck>& groups);
+std::string step_check_text(const StepChecks& checks);
+Json step_check_json(const StepChecks& checks);
 
 }  // namespace stepcast
