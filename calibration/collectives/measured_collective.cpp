@@ -316,10 +316,7 @@ double predicted_us(const MeasuredCollective& row) {
   CollectiveMachine machine = row.machine;
   machine.node = &row.node;
   Interconnect net = interconnect_of(machine);
-  if (!row.settings.switch_sums) {
-    net.switch_sums = {};
-    net.tuner.nvls = 0;
-  }
+  if (!row.settings.switch_sums) leave_out_switch_sums(net);
   const CollectiveCost cost =
       collective_cost(row.kind, row.size, row.group, net, row.settings.algorithm, row.settings.protocol, row.width);
   return calibrated(cost, row.kind, row.size, row.group, net, machine).alone(net, row.group).in(1_us);

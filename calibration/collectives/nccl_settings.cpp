@@ -138,4 +138,9 @@ NcclSettings nccl_settings(const std::string& remarks, const StatedCall& call) {
   return out;
 }
 
+void leave_out_switch_sums(Interconnect& net) {
+  net.switch_sums = {};
+  net.tuner.nvls = 0;
+}
+
 }  // namespace stepcast

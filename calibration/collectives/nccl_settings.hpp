@@ -27,4 +27,7 @@ struct StatedCall {
 /// such algorithm goes by rings or the library's choice, as in NCCL. Other variables are remarks.
 NcclSettings nccl_settings(const std::string& remarks, const StatedCall& call);
 
+/// Links without switches' sums, where these may not be chosen.
+void leave_out_switch_sums(Interconnect& net);
+
 }  // namespace stepcast

@@ -111,13 +111,16 @@ void predict(const Setting& setting, const std::vector<Point>& points, const Pro
   if (machine.host_links != nullptr) machine.host_links = &profiles.links.at(machine.host_links->id);
   machine.library = &profiles.libraries.at(first.library);
   if (!first.network.empty()) machine.network_profile = &profiles.networks.at(first.network);
-  const Interconnect net = interconnect_of(machine);
+  const Interconnect as_found = interconnect_of(machine);
+  Interconnect without_sums = as_found;
+  leave_out_switch_sums(without_sums);
   for (const std::size_t i : setting.points) {
     const MeasuredCollective& row = points[i].row;
-    times[i] = collective_cost(row.kind, row.size, row.group, net, CollectiveAlgorithm::automatic,
-                               CollectiveProtocol::automatic, row.width)
-                   .alone(net, row.group)
-                   .in(1_us);
+    const Interconnect& net = row.settings.switch_sums ? as_found : without_sums;
+    times[i] =
+        collective_cost(row.kind, row.size, row.group, net, row.settings.algorithm, row.settings.protocol, row.width)
+            .alone(net, row.group)
+            .in(1_us);
   }
 }
 
