@@ -127,6 +127,7 @@ class StepExporter {
 
   void add(int id) {
     const Operation& operation = graph_.operations()[id];
+    if (operation.kind == OperationKind::meeting) return;  // seen through by who waits for it
     const int stage = operation.device;
     const Ids after = waits(id);
     switch (operation.kind) {
@@ -151,9 +152,27 @@ class StepExporter {
       case OperationKind::storage:
         last_[id] = add_storage(operation, after);
         return;
-      default:
-        last_[id] = after;
+      case OperationKind::meeting:
+        return;
     }
+  }
+
+  /// What an operation of a stage waits for, through meetings: of a collective that has ended, the stage's own part.
+  std::vector<int> predecessors(int id, int stage) const {
+    std::vector<int> out;
+    for (const int before : graph_.predecessors(id)) {
+      const std::span<const int> ended = graph_.ended_by(before);
+      const int own = ended.empty() ? -1 : graph_.joined_on(stage, ended.front());
+      if (own >= 0) {
+        out.push_back(own);
+      } else if (graph_.operations()[before].kind == OperationKind::meeting) {
+        const std::vector<int> met = predecessors(before, stage);
+        out.insert(out.end(), met.begin(), met.end());
+      } else {
+        out.push_back(before);
+      }
+    }
+    return out;
   }
 
   /// What an operation waits for in its own program.
@@ -163,7 +182,7 @@ class StepExporter {
     std::set<std::uint64_t> after;
     std::vector<int> scattered;
     bool others = false;
-    for (const int before : graph_.predecessors(id)) {
+    for (const int before : predecessors(id, stage)) {
       const Operation& earlier = graph_.operations()[before];
       if (earlier.device == stage) {
         after.insert(last_[before].begin(), last_[before].end());
