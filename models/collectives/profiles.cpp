@@ -14,13 +14,19 @@ struct Sibling {
 };
 
 // By generation of the links: what NVIDIA's families of a generation share is NVLink. Links of other vendors are meshes
-// or tori of point-to-point links as xGMI is.
+// or tori of point-to-point links as xGMI is; those of TPUs have a published rate.
 constexpr std::array kLinkSiblings{
-    Sibling{"nvidia-pascal", "nvlink-2"},    Sibling{"nvidia-volta", "nvlink-2"},
-    Sibling{"nvidia-turing", "nvlink-2"},    Sibling{"nvidia-ampere", "nvlink-3"},
-    Sibling{"nvidia-ada", "nvlink-3"},       Sibling{"nvidia-hopper", "nvlink-4"},
-    Sibling{"nvidia-blackwell", "nvlink-5"}, Sibling{"nvidia-rubin", "nvlink-5"},
-    Sibling{"nvidia-", "nvlink-5"},          Sibling{"", "xgmi"},
+    Sibling{"nvidia-pascal", "nvlink-2"},
+    Sibling{"nvidia-volta", "nvlink-2"},
+    Sibling{"nvidia-turing", "nvlink-2"},
+    Sibling{"nvidia-ampere", "nvlink-3"},
+    Sibling{"nvidia-ada", "nvlink-3"},
+    Sibling{"nvidia-hopper", "nvlink-4"},
+    Sibling{"nvidia-blackwell", "nvlink-5"},
+    Sibling{"nvidia-rubin", "nvlink-5"},
+    Sibling{"nvidia-", "nvlink-5"},
+    Sibling{"google-tpu", "ici"},
+    Sibling{"", "xgmi"},
 };
 
 // RoCE and Omni-Path reach what InfiniBand does: RDMA with completion in the NIC. Processors on Slingshot and Omni-Path

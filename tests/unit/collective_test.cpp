@@ -540,6 +540,14 @@ TEST(Availability, SaysWhatTheHardwareCannotDo) {
   EXPECT_NE(reason(Kind::all_gather, Algorithm::nvls, across).find("one node"), std::string::npos);
 }
 
+// Eight MI300X sum 8 GiB at 315 GB/s (public logs of rccl-tests), where their links have 448. TPUs' links are others.
+TEST(LinkProfiles, OfMeshesAndToriAreTheirOwn) {
+  const auto machine = [](const char* node) { return machine_of(*test::catalog().find<Node>(node), test::catalog()); };
+  EXPECT_NEAR(interconnect_of(machine("mi300x-platform-8")).native.in(1_GBps), 315, 0.05 * 315);
+  EXPECT_EQ(machine("tpu-v5p-host").links->id, "ici");
+  EXPECT_EQ(machine("tpu-v5p-host").links->ring_share, 0.9);
+}
+
 // What is asked for and cannot be had is refused, not replaced.
 TEST(Availability, RefusesWhatItWouldRunAsSomethingElse) {
   const Devices machine(8, switched());

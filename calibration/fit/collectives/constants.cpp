@@ -40,7 +40,9 @@ class Table {
 
 /// Priors of a class of links. Shares of two and four devices: channels that the library opens for them. Start of a
 /// kernel and hops are NCCL's own: base of a ring in LL 3.6 µs up to 2.18 and 6.6 later, hop over NVLink 0.47 to 0.6 µs
-/// in LL and 3.4 in Simple (src/graph/tuning.cc; docs/sources.md).
+/// in LL and 3.4 in Simple (src/graph/tuning.cc; docs/sources.md). Of xGMI 48 of a link's 64 GB/s are usable (AMD, ROCm
+/// blogs, "Understanding RCCL Bandwidth and xGMI Performance on AMD Instinct MI300X", 2025-03-02); rccl-tests of eight
+/// MI300X show 0.70 of the links in one node (315 GB/s) and 0.80 over two (357).
 struct LinkPriors {
   const char* id;
   double launch, ll_hop, simple_hop, ring, two, four, eight, eight_spread, peer, peer_rate, nvls, nvls_start;
@@ -50,7 +52,7 @@ constexpr std::array kLinks{
     LinkPriors{"nvlink-3", 5, 0.60, 3.4, 0.90, 0.70, 0.89, 1, 0, 0.75, 165, 0, 0},
     LinkPriors{"nvlink-4", 5, 0.60, 3.4, 0.88, 0.70, 0.93, 1, 0, 0.80, 310, 1.10, 20},
     LinkPriors{"nvlink-5", 5, 0.60, 3.4, 0.95, 0.63, 0.87, 1, 0, 0.70, 320, 0.95, 30},
-    LinkPriors{"xgmi", 8, 0.80, 1.5, 0.87, 0.80, 0.90, 1, 0, 0.75, 100, 0, 0},
+    LinkPriors{"xgmi", 8, 0.80, 1.5, 0.75, 0.80, 0.90, 1, 0, 0.75, 100, 0, 0},
     LinkPriors{"pcie", 5, 1.20, 2.5, 0.736, 1.00, 0.80, 0.65, 0.3, 0.48, 0, 0, 0},
     LinkPriors{"pcie-oneccl", 12, 0.80, 2.5, 0.616, 0.99, 0.97, 1, 0, 0.64, 0, 0, 0},
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -20,11 +21,31 @@ void write(const std::map<std::string, T>& profiles, const std::filesystem::path
   }
 }
 
+/// What a fit says of a constant.
+struct Fitted {
+  std::string key;
+  double value, deviation;
+  bool told;  ///< by measurements, not by its prior alone
+};
+
 template <class T>
-void annotate(T& profile, const std::string& key, double value, double deviation, const std::string& source) {
-  profile.intervals[key] = {rounded(value * std::exp(-deviation), 4), rounded(value * std::exp(deviation), 4)};
-  profile.provenance.sources[key] = source;
-  profile.provenance.evidence[key] = Evidence::measured;
+void annotate(T& profile, const Fitted& fitted, const std::string& source) {
+  const double low = fitted.value * std::exp(-fitted.deviation), high = fitted.value * std::exp(fitted.deviation);
+  profile.intervals[fitted.key] = {rounded(low, 4), rounded(high, 4)};
+  profile.provenance.sources[fitted.key] =
+      fitted.told ? source : "prior of stepcast-fit-collectives, which no measured row tells; 68 % interval beside";
+  profile.provenance.evidence[fitted.key] = fitted.told ? Evidence::measured : Evidence::estimated;
+}
+
+// A constant of which rows say something has an interval this much narrower than its prior's.
+constexpr double kTold = 0.95;
+
+/// Intervals are priors' spreads times one factor where no row says anything: the largest that any constant has.
+double factor_of_untold(const std::vector<Constant>& constants, const PriorFit& solution) {
+  double most = 0;
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    most = std::max(most, solution.deviations[i] / constants[i].spread);
+  return most;
 }
 
 }  // namespace
@@ -34,18 +55,19 @@ void write_profiles(const std::vector<Constant>& constants, const PriorFit& solu
   Profiles out = shipped;
   const std::string source =
       fmt::format("stepcast-fit-collectives, {}, data {}: measured collectives, 68 % interval beside", date, hash);
+  const double untold = factor_of_untold(constants, solution);
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const Constant& constant = constants[i];
-    const double value = rounded(solution.values[i], 4);
-    constant.set(out, value);
-    const double deviation = solution.deviations[i];
+    const Fitted fitted{constant.key, rounded(solution.values[i], 4), solution.deviations[i],
+                        solution.deviations[i] < kTold * untold * constant.spread};
+    constant.set(out, fitted.value);
     if (const auto link = out.links.find(constant.profile); link != out.links.end())
-      annotate(link->second, constant.key, value, deviation, source);
+      annotate(link->second, fitted, source);
     for (auto& [id, network] : out.networks)
       if (id == constant.profile || (constant.key == "send_share" && !network.host_memory))
-        annotate(network, constant.key, value, deviation, source);
+        annotate(network, fitted, source);
     if (constant.profile == "nccl")
-      for (auto& [id, library] : out.libraries) annotate(library, constant.key, value, deviation, source);
+      for (auto& [id, library] : out.libraries) annotate(library, fitted, source);
   }
   write(out.links, folder / "link-profiles");
   write(out.networks, folder / "network-profiles");
