@@ -113,7 +113,7 @@ std::string parts(const FabricReport& r) {
   if (inventory.transceivers > 0)
     out += line("Transceivers", fmt::format("{} ({}), if every cable is optical", whole(inventory.transceivers),
                                             inventory.transceiver));
-  for (const std::string& words : inventory.composed) out += line("Taken for", words);
+  for (const std::string& words : inventory.composed) out += line("Assumed", words);
   if (inventory.power) out += line("Power", humane(*inventory.power));
   if (inventory.price) out += line("Price", humane(*inventory.price));
   if (!inventory.estimated.empty())

@@ -38,6 +38,16 @@ int edges_out(std::span<const int> members, int of) {
   return out;
 }
 
+/// `visit(node, partner)`: nodes of a stage whose messages to another stage leave their member of a level, and the rank
+/// that the first one goes to.
+template <class Visit>
+void each_sender(const NodeMap& map, const RankLayout& layout, std::size_t level, int from, int to, Visit visit) {
+  const int distance = (to - from) * layout.stride(Axis::pipeline);
+  layout.each_node_of_stage(from, [&](int node, int rank) {
+    if (map.leaves(level, rank, rank + distance)) visit(node, rank + distance);
+  });
+}
+
 }  // namespace
 
 std::vector<int> nodes_of(const RankLayout& layout, std::span<const int> ranks) {
@@ -138,22 +148,17 @@ NodeMap::Load NodeMap::group_load(std::size_t level, int of, int stage, std::spa
 }
 
 double NodeMap::message_load(std::size_t level, int of, int from, int to) const {
-  const int distance = (to - from) * layout_.stride(Axis::pipeline);
   int crossing = 0;
-  layout_.each_node_of_stage(from, [&](int node, int rank) {
-    if (member(level, node) == of && leaves(level, rank, rank + distance)) ++crossing;
-  });
+  each_sender(*this, layout_, level, from, to, [&](int node, int) { crossing += member(level, node) == of; });
   return occupied(level, crossing);
 }
 
 std::vector<NodeMap::MessageLoad> NodeMap::message_loads(std::size_t level, int from, int to) const {
-  const int distance = (to - from) * layout_.stride(Axis::pipeline);
   std::map<std::pair<int, int>, int> nodes;
   std::map<int, int> leaving;
-  layout_.each_node_of_stage(from, [&](int node, int rank) {
-    if (!leaves(level, rank, rank + distance)) return;
+  each_sender(*this, layout_, level, from, to, [&](int node, int partner) {
     const int sender = member(level, node);
-    ++nodes[{sender, member(level, layout_.node_of(rank + distance))}];
+    ++nodes[{sender, member(level, layout_.node_of(partner))}];
     ++leaving[sender];
   });
   std::vector<MessageLoad> out;
@@ -208,12 +213,8 @@ void NodeMap::load_pairs(GroupShape& shape, int a, int b) const {
   for (std::size_t level = 0; level < levels(); ++level) {
     if (!limits_[level]) continue;
     std::map<int, int> senders;  // by member: nodes of both stages that send out of it
-    for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-      const int distance = (to - from) * layout_.stride(Axis::pipeline);
-      layout_.each_node_of_stage(from, [&](int node, int rank) {
-        if (leaves(level, rank, rank + distance)) ++senders[member(level, node)];
-      });
-    }
+    for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)})
+      each_sender(*this, layout_, level, from, to, [&](int node, int) { ++senders[member(level, node)]; });
     LevelLoad& out = shape.above[level];
     for (const auto& [of, count] : senders)
       out.ring = out.tree = out.direct = std::max(out.ring, static_cast<float>(occupied(level, count)));

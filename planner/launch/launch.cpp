@@ -113,12 +113,33 @@ Json strategy_beside(const Scenario& scenario, const std::set<std::string>& told
   static const Json kUsual = StrategySpec::fields().write(StrategySpec{});
   // Measured, another word for the devices and their degrees, or nodes of their own.
   static const std::set<std::string> kNoSettings{"framework", "data_parallel", "step_spread", "actors"};
+  static const std::set<std::string> kToldByAll{"tensor_parallel",
+                                                "sequence_parallel",
+                                                "pipeline_parallel",
+                                                "virtual_pipeline",
+                                                "context_parallel",
+                                                "context_method",
+                                                "expert_parallel",
+                                                "micro_batch",
+                                                "schedule",
+                                                "stage_layers",
+                                                "recompute",
+                                                "recompute_layers",
+                                                "sharding",
+                                                "order",
+                                                "gradients_in_fp32",
+                                                "optimizer",
+                                                "parameters_in_16_bit",
+                                                "attention_kernel",
+                                                "torch_compile",
+                                                "offload_optimizer"};
   const Json all = StrategySpec::fields().write(scenario.spec.strategy);
   Json out = Json::object();
   for (const auto& [key, value] : all.items()) {
     const bool usual = kUsual.value(key, Json()) == value;
     const bool synchronous = key == "update" && scenario.update == UpdateMode::synchronous;
-    if (!usual && !synchronous && !kNoSettings.contains(key) && !told.contains(key)) out[key] = value;
+    if (!usual && !synchronous && !kNoSettings.contains(key) && !kToldByAll.contains(key) && !told.contains(key))
+      out[key] = value;
   }
   return out;
 }

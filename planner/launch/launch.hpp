@@ -33,8 +33,8 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& scenario);
 Json deepspeed_config(const Scenario& scenario);
 /// What of the strategy is the training script's, not DeepSpeed's.
 std::vector<std::string> beyond_deepspeed_config(const Scenario& scenario);
-/// What the strategy says beside these keys, and what no settings are made of (the framework, figures that were
-/// measured, defaults): no key is lost because nobody thought of it.
+/// What the strategy says beside these keys, those that every kind of settings here has words for, and what no settings
+/// are made of (the framework, figures that were measured, defaults): no key is lost because nobody thought of it.
 Json strategy_beside(const Scenario& scenario, const std::set<std::string>& told);
 /// The same in words, for comments.
 std::vector<std::string> words_beside(const Scenario& scenario, const std::set<std::string>& told);

@@ -192,41 +192,22 @@ void add_format(Arguments& out, Precision precision) {
   if (precision == Precision::fp4) out.value("--fp4-format", "e2m1");
 }
 
-/// Keys of a strategy that the arguments have words for, or that beyond_megatron_arguments has words of its own for. No
+/// Keys of a strategy that the arguments have words for where other settings have none, or that
+/// beyond_megatron_arguments has words of its own for. No
 /// option takes norms apart: --no-persist-layer-norm chooses another fused kernel (core/fusions/fused_layer_norm.py).
 std::set<std::string> told_by_megatron(const Scenario& s) {
-  std::set<std::string> out{"tensor_parallel",
-                            "sequence_parallel",
-                            "pipeline_parallel",
-                            "virtual_pipeline",
-                            "context_parallel",
-                            "context_method",
-                            "expert_parallel",
-                            "expert_tensor_parallel",
+  std::set<std::string> out{"expert_tensor_parallel",
                             "expert_dispatch",
-                            "micro_batch",
-                            "schedule",
-                            "stage_layers",
-                            "recompute",
                             "recompute_modules",
-                            "recompute_layers",
                             "recompute_last_stage",
-                            "sharding",
-                            "order",
                             "overlap_tensor_parallel",
                             "overlap_expert_parallel",
                             "overlap_gradients",
                             "overlap_parameter_gather",
                             "fused_loss",
-                            "gradients_in_fp32",
-                            "optimizer",
-                            "parameters_in_16_bit",
                             "fused_activation",
                             "fused_rotary",
-                            "attention_kernel",
-                            "torch_compile",
                             "fp8_dot_product_attention",
-                            "offload_optimizer",
                             "offload_activations",
                             "collective_algorithm"};
   if (s.sharding == Sharding::hsdp) out.insert("hsdp_shard_size");

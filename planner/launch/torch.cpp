@@ -61,32 +61,6 @@ void add_sharding(Json& out, const Scenario& s) {
   if (s.sharding == Sharding::hsdp) out["shard_group"] = s.shard_size;
 }
 
-/// Keys of a strategy that both kinds of settings here have words for, with those of one of them.
-std::set<std::string> told_with(std::initializer_list<const char*> own) {
-  std::set<std::string> out{"tensor_parallel",
-                            "sequence_parallel",
-                            "pipeline_parallel",
-                            "virtual_pipeline",
-                            "context_parallel",
-                            "context_method",
-                            "expert_parallel",
-                            "micro_batch",
-                            "schedule",
-                            "stage_layers",
-                            "recompute",
-                            "recompute_layers",
-                            "sharding",
-                            "order",
-                            "gradients_in_fp32",
-                            "optimizer",
-                            "parameters_in_16_bit",
-                            "attention_kernel",
-                            "torch_compile",
-                            "offload_optimizer"};
-  out.insert(own.begin(), own.end());
-  return out;
-}
-
 void add_format(Json& out, Precision precision) {
   if (precision == Precision::bf16 || below_16_bit(precision)) out["bf16"] = {{"enabled", true}};
   if (precision == Precision::fp16) out["fp16"] = {{"enabled", true}};
@@ -130,7 +104,7 @@ std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
     out.push_back(fmt::format("adapters of rank {} on a frozen model", rank));
   for (const auto& [key, value] : parallel.items())
     out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
-  for (std::string& words : words_beside(s, told_with({"overlap_gradients", "offload_activations"})))
+  for (std::string& words : words_beside(s, {"overlap_gradients", "offload_activations"}))
     out.push_back(std::move(words));
   const Recompute recompute = s.spec.strategy.recompute;
   if (recompute != Recompute::none) out.push_back(fmt::format("recompute {}", name_of(recompute)));
@@ -174,7 +148,7 @@ Json torch_config(const Scenario& s) {
     out["memory_format"] = std::string(name_of(memory_format(s)));
   out["cpu_offload_optimizer"] = s.spec.strategy.offload_optimizer;
   if (const std::optional<double> steps = steps_to_train(s)) out["steps"] = static_cast<long>(*steps);
-  std::set<std::string> told = told_with({"recompute_modules", "fused_loss", "memory_format"});
+  std::set<std::string> told{"recompute_modules", "fused_loss", "memory_format"};
   if (s.sharding == Sharding::hsdp) told.insert("hsdp_shard_size");
   out.update(strategy_beside(s, told));
   return out;
