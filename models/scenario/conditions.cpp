@@ -32,9 +32,8 @@ void check_indices(Draft& draft, const std::vector<int>& nodes, const std::strin
 }
 
 /// Conditions of one node add up; `failed` counts its NICs so far.
-void check_condition(Draft& draft, const NodeConditionSpec& condition, const std::string& at,
-                     std::map<int, int>& failed) {
-  check_indices(draft, condition.nodes, at + "/nodes");
+void check_failed_nics(Draft& draft, const NodeConditionSpec& condition, const std::string& at,
+                       std::map<int, int>& failed) {
   if (condition.failed_nics == 0 || !draft.sound({"/cluster/fabric"})) return;
   const int nics = draft.scenario.nics_per_node;
   for (const int node : condition.nodes) {
@@ -165,12 +164,14 @@ void resolve_conditions(Draft& draft) {
   std::map<int, int> failed;
   for (std::size_t i = 0; i < cluster.conditions.size(); ++i) {
     const std::string at = fmt::format("/cluster/conditions/{}", i);
-    if (draft.sound({at})) check_condition(draft, cluster.conditions[i], at, failed);
+    if (!draft.sound({at + "/nodes"})) continue;
+    check_indices(draft, cluster.conditions[i].nodes, at + "/nodes");
+    if (draft.sound({at + "/failed_nics"})) check_failed_nics(draft, cluster.conditions[i], at, failed);
   }
   std::vector<int> taken;
   for (std::size_t i = 0; i < cluster.other_nodes.size(); ++i) {
     const std::string at = fmt::format("/cluster/other_nodes/{}", i);
-    if (!draft.sound({at})) continue;
+    if (!draft.sound({at + "/nodes"})) continue;
     const OtherNodesSpec& other = cluster.other_nodes[i];
     check_indices(draft, other.nodes, at + "/nodes");
     for (const int node : other.nodes)

@@ -45,6 +45,22 @@ TEST(Conditions, FaultsPointAtTheirPlace) {
                            "/cluster/conditions/2/nodes: node 2 is named twice"));
 }
 
+TEST(Conditions, AMisspeltKeyHidesNoFaultOfItsNeighbours) {
+  Json json = document();
+  json["cluster"]["conditions"] = Json::array({{{"nodes", {16}}, {"computespeed", 0.8}},
+                                               {{"node", {16}}, {"compute_speed", 0.8}},
+                                               {{"nodes", {1}}, {"failed_nics", 8}, {"speed", 1}}});
+  json["cluster"]["other_nodes"] = Json::array({{{"nod", "dgx-h100"}, {"nodes", {17}}}});
+  EXPECT_THAT(faults_of(json), testing::UnorderedElementsAre(
+                                   testing::StartsWith("/cluster/conditions/0/computespeed: "),
+                                   testing::StartsWith("/cluster/conditions/0/nodes/0: found 16"),
+                                   testing::StartsWith("/cluster/conditions/1/node: "),
+                                   testing::StartsWith("/cluster/conditions/2/speed: "),
+                                   testing::StartsWith("/cluster/conditions/2/failed_nics: leaves node 1 without"),
+                                   testing::StartsWith("/cluster/other_nodes/0/nod: "),
+                                   testing::StartsWith("/cluster/other_nodes/0/nodes/0: found 17")));
+}
+
 TEST(Conditions, OtherNodesNeedAsManyDevices) {
   Json json = document();
   json["cluster"]["other_nodes"] = Json::array({{{"node", "hgx-h100-4"}, {"nodes", {0}}}});
