@@ -58,6 +58,10 @@ void resolve_workload(Draft& draft);
 void check_optimizer(Draft& draft);
 /// What the framework offers, and what a CNN cannot have.
 void check_offers(Draft& draft);
+/// The framework where nobody names one, on accelerators of `maker` (empty: on processors): the one that is usual for
+/// replicas where it offers the degrees and the sharding that the strategy states, else for parts of a model (degrees)
+/// or for shards, whichever does.
+std::string usual_framework(const StrategySpec& strategy, std::string_view maker);
 /// Tensor, context, expert and data degrees against model and cluster, order of dimensions.
 void resolve_degrees(Draft& draft);
 /// How tokens reach their experts.

@@ -90,6 +90,22 @@ void check_tensor_overlap(Draft& draft) {
 
 }  // namespace
 
+std::string usual_framework(const StrategySpec& strategy, std::string_view maker) {
+  const auto states = [&](const CutDimension& cut) { return strategy.*cut.degree > 1; };
+  const auto offers = [&](const FrameworkProfile& framework) {
+    const auto& known = framework.shardings;
+    if (strategy.sharding && std::ranges::find(known, name_of(*strategy.sharding)) == known.end()) return false;
+    return std::ranges::none_of(kCuts,
+                                [&](const CutDimension& cut) { return states(cut) && !(framework.*cut.offered); });
+  };
+  const bool cut = std::ranges::any_of(kCuts, states);
+  Diagnostics ignored("");
+  for (const Spread spread :
+       {Spread::replicated, cut ? Spread::cut : Spread::sharded, cut ? Spread::sharded : Spread::cut})
+    if (std::string id = default_framework(maker, spread); offers(*find_framework(id, "", ignored))) return id;
+  return default_framework(maker);
+}
+
 void check_offers(Draft& draft) {
   check_machine(draft);
   check_tensor_overlap(draft);

@@ -80,7 +80,7 @@ void resolve_framework(Draft& draft) {
   if (!draft.sound({"/strategy/framework"})) return;
   if (id.empty()) {
     if (s.node == nullptr || (s.node->has_accelerators() && s.accelerator == nullptr)) return;
-    id = default_framework(s.accelerator != nullptr ? s.accelerator->vendor : std::string());
+    id = usual_framework(s.spec.strategy, s.accelerator != nullptr ? s.accelerator->vendor : std::string());
     draft.assume(fmt::format("framework {} (none was named)", id));
   }
   try {

@@ -220,9 +220,11 @@ const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
 const FieldTable<StrategySpec>& StrategySpec::fields() {
   static const auto kTable = [] {
     FieldTable<StrategySpec> t("strategy", "How the training is spread over the devices");
-    t.field("framework", &StrategySpec::framework,
-            "Id of a framework profile; default: pytorch-ddp, where that does not run jax (TPU) or neuronx (Trainium), "
-            "or pytorch-cpu on nodes without accelerators");
+    t.field(
+        "framework", &StrategySpec::framework,
+        "Id of a framework profile; default: pytorch-ddp, or megatron-lm or pytorch-fsdp where degrees or a sharding "
+        "are stated that only these offer; where they do not run jax (TPU) or neuronx (Trainium), or pytorch-cpu on "
+        "nodes without accelerators");
     add_degrees(t);
     add_recomputation_and_shards(t);
     add_overlaps(t);
