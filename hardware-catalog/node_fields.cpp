@@ -37,7 +37,10 @@ const FieldTable<Nic>& Nic::fields() {
           .field("kind", &Nic::kind, "Kind of network", required())
           .field("training", &Nic::training, "Carries training traffic; false: storage and management only")
           .field("name", &Nic::name, "As the source names it")
-          .field("on_device", &Nic::on_device, "Ports of the accelerators themselves, which no PCIe lies before");
+          .field("on_device", &Nic::on_device, "Ports of the accelerators themselves, which no PCIe lies before")
+          .field("network_profile", &Nic::network_profile,
+                 "Constants of collectives over them; empty: the usual ones of their kind",
+                 refers_to("network-profiles"));
   return table;
 }
 

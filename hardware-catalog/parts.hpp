@@ -225,6 +225,8 @@ struct Nic {
   bool training = true;    ///< false: storage and management only
   std::string name;        ///< as the source names it
   bool on_device = false;  ///< parts of the accelerators themselves: no PCIe lies between
+  /// id of a network profile, where collectives reach the network otherwise than is usual of its kind
+  std::string network_profile;
   static const FieldTable<Nic>& fields();
 };
 

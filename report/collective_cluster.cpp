@@ -98,7 +98,7 @@ void set_nics(CollectiveMachine& machine, const FabricSpec& fabric, const Catalo
   if (fabric.nic_bandwidth) machine.nic_bandwidth = *fabric.nic_bandwidth;
   if (!fabric.network) return;
   machine.network = *fabric.network;
-  machine.network_profile = network_profile_of(*fabric.network, !machine.node->has_accelerators(), catalog);
+  machine.network_profile = network_profile_of(*machine.node, *fabric.network, catalog);
 }
 
 int most_ranks_of(const Node& node, const Catalog& catalog) {

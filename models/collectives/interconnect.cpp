@@ -280,7 +280,7 @@ CollectiveMachine machine_of(const Node& node, const Catalog& catalog) {
   out.network = nic != node.nics.end() ? nic->kind : NetworkKind::ethernet_tcp;
   out.links = link_profile_of(node, out.accelerator, catalog);
   out.host_links = host_link_profile_of(node, out.accelerator, catalog);
-  out.network_profile = network_profile_of(out.network, !node.has_accelerators(), catalog);
+  out.network_profile = network_profile_of(node, out.network, catalog);
   out.library = library_profile_of(out.accelerator, catalog);
   return out;
 }

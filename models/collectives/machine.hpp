@@ -50,6 +50,9 @@ const LinkProfile* link_profile_of(const Node& node, const Accelerator* accelera
 const LinkProfile* host_link_profile_of(const Node& node, const Accelerator* accelerator, const Catalog& catalog);
 /// Profile of a kind of network: the entry of its name (`host-` before it between processors), else its sibling.
 const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, const Catalog& catalog);
+/// Profile of the network that joins nodes of this one: the one that its NICs for training name where they are of the
+/// kind, else the kind's.
+const NetworkProfile* network_profile_of(const Node& node, NetworkKind kind, const Catalog& catalog);
 /// Profile of the library that the accelerator's vendor ships.
 const LibraryProfile* library_profile_of(const Accelerator* accelerator, const Catalog& catalog);
 

@@ -89,6 +89,13 @@ const NetworkProfile* network_profile_of(NetworkKind kind, bool host_memory, con
   return own_or_sibling<NetworkProfile>(own, sibling_of(own, kNetworkSiblings), catalog);
 }
 
+const NetworkProfile* network_profile_of(const Node& node, NetworkKind kind, const Catalog& catalog) {
+  for (const Nic& nic : node.nics)
+    if (nic.training && nic.kind == kind && !nic.network_profile.empty())
+      return catalog.find<NetworkProfile>(nic.network_profile);
+  return network_profile_of(kind, !node.has_accelerators(), catalog);
+}
+
 const LibraryProfile* library_profile_of(const Accelerator* accelerator, const Catalog& catalog) {
   return own_or_sibling<LibraryProfile>(accelerator != nullptr ? accelerator->collective_library : "", "nccl", catalog);
 }

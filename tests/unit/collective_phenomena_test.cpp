@@ -36,6 +36,22 @@ TEST(Libraries, AreThoseOfTheAccelerator) {
   EXPECT_EQ(library("mi325x-platform-8"), "nccl");
 }
 
+// GPUDirect-TCPX and TCPXO move data past the processor: forecasts of a node have the constants that its rows are
+// scored with. Two A3 Mega, 16 H100: 8 GiB in 47.5 ms, 339 GB/s of busbw (network-profiles/tcpxo.json); a table of A3
+// High has 160.5 ms for an all_gather of 8 GiB (calibration/data/collectives-multinode.csv).
+TEST(Phenomena, NetworksOfANodeAreItsOwn) {
+  const auto profile = [](const char* node) {
+    return machine_of(*catalog().find<Node>(node), catalog()).network_profile->id;
+  };
+  EXPECT_EQ(profile("gcp-a3-megagpu-8g"), "tcpxo");
+  EXPECT_EQ(profile("gcp-a3-highgpu-8g"), "tcpx");
+  EXPECT_EQ(profile("aws-p3.16xlarge"), "ethernet_tcp");
+  const Node& mega = *catalog().find<Node>("gcp-a3-megagpu-8g");
+  EXPECT_EQ(network_profile_of(mega, NetworkKind::infiniband, catalog())->id, "infiniband");
+  EXPECT_NEAR(us(links_of("gcp-a3-megagpu-8g"), CollectiveKind::all_reduce, 8_GiB, 16) / 47535, 1, 0.15);
+  EXPECT_NEAR(us(links_of("gcp-a3-highgpu-8g"), CollectiveKind::all_gather, 8_GiB, 16) / 160505, 1, 0.15);
+}
+
 // A processor's TCP takes 5 GB/s of a NIC however fast that is. A faster one takes nothing away from what PCIe carries.
 TEST(Phenomena, FasterNicsThanTcpFillsAreNoSlower) {
   BytesPerSecond before;
