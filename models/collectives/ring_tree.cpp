@@ -8,10 +8,6 @@ namespace stepcast::algorithms {
 
 namespace {
 
-// Longest chain of a tree inside a node: NCCL builds it over the eight devices of a node (docs/sources.md, benchmark
-// fit).
-constexpr int kLongestChain = 7;
-
 // A network whose own library tells small messages from others (Slingshot) asks the receiver before it sends a large
 // one. all_gather of ALCF-Polaris takes twice as long or more where a rank's block over all channels reaches 16 KiB, on
 // 8, 256 and 540 nodes alike (libfabric's CXI provider: FI_CXI_RDZV_THRESHOLD, 16384 in early releases, 2048 of a
@@ -116,7 +112,8 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
   shape.fill = lines ? call.net.bulk.fill_tree : how.fill_tree;
   // LL128's lines pass on as they come: one level's chunk.
   if (protocol == CollectiveProtocol::ll128) shape.fill_steps = std::max(how.native_hop, how.tree_hop);
-  const double chain = std::min(static_cast<int>(call.p) - 1, kLongestChain);
+  // A chain over the devices of a node, or of a rack that is one node to the library (MNNVL).
+  const double chain = call.p - 1;
   const double level = 1 + (lines ? full_block(payload, 1, how.fill_tree) : 0);
   shape.steps = 2 * (chain * how.native_hop + tree_levels(call.nodes) * call.loss * level * how.tree_hop);
   if (call.crosses()) shape.steps += call.net.tree_hops(call.group);

@@ -142,6 +142,13 @@ TEST(AllReduce, IsAReduceScatterAndAnAllGather) {
   }
 }
 
+// Down and up the chain over a rack that is one node to NCCL: 2 · 63 hops of 1 µs, and one level between two.
+TEST(TreeAllReduce, ChainsAreAsLongAsNodes) {
+  const auto cost =
+      collective_cost(CollectiveKind::all_reduce, 1_kB, {128, 64, 1}, round_links(), CollectiveAlgorithm::tree);
+  EXPECT_NEAR(microseconds(cost.latency), 15 + 2 * (63 * 1 + 1 * 7), kTight);
+}
+
 TEST(TreeAllReduce, PaysLevelsInsteadOfRanks) {
   const auto net = round_links();
   const GroupShape group{1024, 8, 1};  // 128 nodes: 7 levels
