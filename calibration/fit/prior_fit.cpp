@@ -95,6 +95,16 @@ std::vector<double> deviations_of(const Problem& problem, const std::vector<Prio
 
 }  // namespace
 
+std::vector<bool> told_by_rows(const std::vector<double>& spreads, const PriorFit& fit) {
+  constexpr double kNarrower = 0.95, kMoved = 0.5;
+  double untold = 0;
+  for (std::size_t i = 0; i < spreads.size(); ++i) untold = std::max(untold, fit.deviations[i] / spreads[i]);
+  std::vector<bool> out;
+  for (std::size_t i = 0; i < spreads.size(); ++i)
+    out.push_back(fit.deviations[i] < kNarrower * untold * spreads[i] || std::abs(fit.place[i]) > kMoved);
+  return out;
+}
+
 std::vector<double> values_at(const std::vector<PriorConstant>& constants, const std::vector<double>& place) {
   std::vector<double> out(constants.size());
   for (std::size_t i = 0; i < out.size(); ++i) {

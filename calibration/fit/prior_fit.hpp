@@ -45,6 +45,11 @@ struct PriorFit {
 PriorFit fit_with_priors(const std::vector<PriorConstant>& constants, const PriorFitRows& rows,
                          const std::vector<std::vector<double>>& starts, const PriorFitOptions& options = {});
 
+/// Whether rows say anything of each constant of a fit, by the spreads of their priors: its interval is narrower than
+/// its prior's (intervals are spreads times one factor where no row says anything, the largest that any constant has),
+/// or it moved half a spread away.
+std::vector<bool> told_by_rows(const std::vector<double>& spreads, const PriorFit& fit);
+
 /// Values of constants at a place.
 std::vector<double> values_at(const std::vector<PriorConstant>& constants, const std::vector<double>& place);
 

@@ -37,15 +37,10 @@ void annotate(T& profile, const Fitted& fitted, const std::string& source) {
   profile.provenance.evidence[fitted.key] = fitted.told ? Evidence::measured : Evidence::estimated;
 }
 
-// A constant of which rows say something has an interval this much narrower than its prior's.
-constexpr double kTold = 0.95;
-
-/// Intervals are priors' spreads times one factor where no row says anything: the largest that any constant has.
-double factor_of_untold(const std::vector<Constant>& constants, const PriorFit& solution) {
-  double most = 0;
-  for (std::size_t i = 0; i < constants.size(); ++i)
-    most = std::max(most, solution.deviations[i] / constants[i].spread);
-  return most;
+std::vector<double> spreads_of(const std::vector<Constant>& constants) {
+  std::vector<double> out;
+  for (const Constant& constant : constants) out.push_back(constant.spread);
+  return out;
 }
 
 }  // namespace
@@ -55,11 +50,10 @@ void write_profiles(const std::vector<Constant>& constants, const PriorFit& solu
   Profiles out = shipped;
   const std::string source =
       fmt::format("stepcast-fit-collectives, {}, data {}: measured collectives, 68 % interval beside", date, hash);
-  const double untold = factor_of_untold(constants, solution);
+  const std::vector<bool> told = told_by_rows(spreads_of(constants), solution);
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const Constant& constant = constants[i];
-    const Fitted fitted{constant.key, rounded(solution.values[i], 4), solution.deviations[i],
-                        solution.deviations[i] < kTold * untold * constant.spread};
+    const Fitted fitted{constant.key, rounded(solution.values[i], 4), solution.deviations[i], told[i]};
     constant.set(out, fitted.value);
     if (const auto link = out.links.find(constant.profile); link != out.links.end())
       annotate(link->second, fitted, source);

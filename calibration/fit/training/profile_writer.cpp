@@ -43,7 +43,7 @@ std::string compact(const std::string& text) {
   return out.append(from, text.end());
 }
 
-void set_value(OrderedJson& profile, const TrainingConstant& constant, double value, double deviation,
+void set_value(OrderedJson& profile, const TrainingConstant& constant, double value, double deviation, bool told,
                const FitProvenance& provenance) {
   const double times = constant.times.empty() ? 1 : at(profile, constant.times).get<double>();
   const std::string own = fmt::format(
@@ -53,7 +53,7 @@ void set_value(OrderedJson& profile, const TrainingConstant& constant, double va
   for (const std::string& key : constant.keys) {
     at(profile, key) = rounded(value * times, 3);
     profile["sources"][key] = own;
-    profile["evidence"][key] = "measured";
+    profile["evidence"][key] = told ? "measured" : "estimated";
   }
 }
 
@@ -92,11 +92,14 @@ bool follow_others(const std::filesystem::path& tree) {
 
 void write_training_profiles(const std::vector<TrainingConstant>& constants, const PriorFit& fit,
                              const FitProvenance& provenance, const std::filesystem::path& tree) {
+  std::vector<double> spreads;
+  for (const TrainingConstant& constant : constants) spreads.push_back(constant.spread);
+  const std::vector<bool> told = told_by_rows(spreads, fit);
   for (std::size_t i = 0; i < constants.size(); ++i) {
     for (const std::string& id : constants[i].profiles) {
       const auto file = file_of(constants[i].kind, id, tree);
       OrderedJson profile = read_profile(file);
-      set_value(profile, constants[i], fit.values[i], fit.deviations[i], provenance);
+      set_value(profile, constants[i], fit.values[i], fit.deviations[i], told[i], provenance);
       write_profile(file, profile);
     }
   }

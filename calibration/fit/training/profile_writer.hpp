@@ -16,7 +16,8 @@ struct FitProvenance {
 };
 
 /// Writes the fitted constants into the profiles of a source tree (hardware-catalog/compute-profiles and
-/// models/frameworks/profiles): value, source with its 68 % interval, and evidence. What no constant names stays as it
+/// models/frameworks/profiles): value, source with its 68 % interval, and evidence (measured
+/// where runs say anything of the constant, else estimated). What no constant names stays as it
 /// is, letter by letter, but for figures that a profile takes over from another ("taken over from ID" as their source):
 /// they are what that one has. Throws std::runtime_error when a profile has no such key.
 void write_training_profiles(const std::vector<TrainingConstant>& constants, const PriorFit& fit,
