@@ -52,7 +52,7 @@ const std::vector<ColumnSet>& column_sets() {
         {"model", "seq_len", "accelerator_id", "gpus", "gpus_per_node", "network", "framework", "precision", "tp", "pp",
          "vpp", "cp", "ep", "zero_or_fsdp", "micro_batch", "global_batch", "recompute", "tokens_per_s_per_gpu",
          "step_time_s"},
-        {"llm-runs-published", "bridge-cards"}},
+        {"llm-runs-published", "bridge-cards", "public-runs"}},
        published_run,
        {}},
       {{"results of MLPerf Training",

@@ -10,10 +10,19 @@
 namespace stepcast {
 
 const std::vector<std::string>& run_set_names() {
-  static const std::vector<std::string> kNames{
-      "megatron-a100-single-node", "megatron-a100-multi-node", "megatron-published", "fsdp-runs",
-      "b200-single-node",          "llm-runs-published",       "never-fit-runs",     "own-runs",
-      "mlperf-training",           "dl-runs-published",        "own-workloads",      "bridge-cards"};
+  static const std::vector<std::string> kNames{"megatron-a100-single-node",
+                                               "megatron-a100-multi-node",
+                                               "megatron-published",
+                                               "fsdp-runs",
+                                               "b200-single-node",
+                                               "llm-runs-published",
+                                               "never-fit-runs",
+                                               "own-runs",
+                                               "mlperf-training",
+                                               "dl-runs-published",
+                                               "own-workloads",
+                                               "bridge-cards",
+                                               "public-runs"};
   return kNames;
 }
 

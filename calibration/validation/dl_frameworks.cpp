@@ -2,6 +2,7 @@
 #include <array>
 
 #include "calibration/validation/dl_run.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -88,8 +89,10 @@ std::string_view framework_of(const StatedFramework& stated) {
 }
 
 std::string_view memory_format_of(const StatedOrder& stated) {
-  if (contains(stated.notes, "NHWC")) return "channels_last";
-  if (contains(stated.notes, "NCHW")) return "channels_first";
+  // "NHWC", or as PyTorch and Keras spell it, with any sign between the words.
+  const std::string notes = squashed(stated.notes);
+  if (contains(notes, "nhwc") || contains(notes, "channelslast")) return "channels_last";
+  if (contains(notes, "nchw") || contains(notes, "channelsfirst")) return "channels_first";
   const bool half = stated.format == "fp16" || stated.format == "bf16";
   const bool default_first = stated.profile == "pytorch-ddp-1x" || stated.profile == "paddlepaddle-fleet";
   return half && default_first && !is_channels_last_example(stated.source) ? "channels_first" : "";

@@ -5,6 +5,7 @@
 
 #include "calibration/validation/adapter_parts.hpp"
 #include "calibration/validation/adapters.hpp"
+#include "calibration/validation/attention_words.hpp"
 #include "calibration/validation/machines.hpp"
 #include "calibration/validation/sharding_words.hpp"
 #include "calibration/validation/stated_words.hpp"
@@ -124,34 +125,10 @@ class FsdpRow {
       strategy["hsdp_shard_size"] = per_node;
   }
 
-  /// `strategy.attention_kernel`, where the row names a generation. MPT's attention is causal, whether a row says so or
-  /// not; its "flash" is the framework's own kernel, as is a blank (llm-foundry: attn_impl "torch", "triton", "flash").
   void read_attention(Json& strategy) {
-    constexpr std::array kKernels{
-        Spelling{"", ""},
-        Spelling{"flash", ""},
-        Spelling{"flash attention", ""},
-        Spelling{"torch", "unfused"},
-        Spelling{"eager", "unfused"},
-        Spelling{"unfused", "unfused"},
-        Spelling{"flash1", "flash-1"},
-        Spelling{"flash attention 1", "flash-1"},
-        Spelling{"triton", "flash-triton"},
-        Spelling{"flash triton", "flash-triton"},
-        Spelling{"flash2", "flash-2"},
-        Spelling{"flash attention 2", "flash-2"},
-        Spelling{"sdpa", "flash-2"},  // PyTorch's scaled_dot_product_attention calls FlashAttention-2
-        Spelling{"flash3", "native"},
-        Spelling{"flash attention 3", "native"},
-        Spelling{"cuDNN", "native"},
-        Spelling{"native", "native"}};
-    constexpr std::string_view kCausal = "causal";
-    const std::string stated = row_.text("attention");
-    std::string words = squashed(stated);
-    if (words.ends_with(kCausal)) words.resize(words.size() - kCausal.size());
-    const std::optional<std::string_view> kernel = word_of(words, kKernels);
-    if (!kernel) refuse(not_understood("attention", stated, {"torch", "flash", "flash-2", "triton", "flash-3"}));
-    if (kernel && !kernel->empty()) strategy["attention_kernel"] = *kernel;
+    const StatedAttention stated = stated_attention(row_.text("attention"));
+    if (!stated.refusal.empty()) refuse(stated.refusal);
+    if (!stated.kernel.empty()) strategy["attention_kernel"] = stated.kernel;
   }
 
   bool recomputes() {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <regex>
 
+#include "calibration/validation/attention_words.hpp"
 #include "calibration/validation/expert_recipes.hpp"
 #include "calibration/validation/published_row.hpp"
 #include "calibration/validation/settle.hpp"
@@ -44,9 +45,7 @@ class Mapping {
     }
     if (reading_.notes("bf16 moments")) strategy_["optimizer"] = "adam-16bit";
     if (reading_.notes("async TP")) strategy_["overlap_tensor_parallel"] = true;
-    // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
-    if (reading_.notes("Liger kernels") && !reading_.notes("no Liger kernels"))
-      for (const char* key : {"fused_loss", "fused_norm", "fused_rotary", "fused_activation"}) strategy_[key] = true;
+    read_kernels();
     const std::string framework = lower_case(row_.text("framework"));
     if (reading_.notes("torch.compile") || framework.ends_with("+ compile")) strategy_["torch_compile"] = true;
     // Of 2024 and 2025 it compiles blocks, not the loss (torchtitan train.py).
@@ -55,6 +54,19 @@ class Mapping {
   }
 
  private:
+  /// Kernels beside the framework's own ones.
+  void read_kernels() {
+    const StatedAttention attention = stated_attention(row_.text("attention"));
+    if (!attention.refusal.empty()) reading_.refuse(attention.refusal);
+    if (!attention.kernel.empty()) strategy_["attention_kernel"] = attention.kernel;
+    // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
+    const bool all = reading_.notes("Liger kernels") && !reading_.notes("no Liger kernels");
+    for (const auto& [words, key] :
+         {std::pair{"fused loss", "fused_loss"}, std::pair{"fused norm", "fused_norm"},
+          std::pair{"fused rotary", "fused_rotary"}, std::pair{"fused activation", "fused_activation"}})
+      if (all || reading_.notes(words)) strategy_[key] = true;
+  }
+
   [[nodiscard]] std::string_view profile() const {
     const FrameworkDefaults& defaults = *reading_.defaults;
     if (reading_.expert_recipe != nullptr && reading_.expert_recipe->whole_iteration) return kWholeIterationProfile;
@@ -218,7 +230,7 @@ class Mapping {
   /// Rows name it in their notes, NVIDIA's recipes beside the tables; DeepSeek's own program is what DeepEP was taken
   /// from (DeepSeek-V3, arXiv 2412.19437, section 3.2.2).
   void read_dispatch() {
-    const bool noted = reading_.notes("DeepEP") || reading_.notes("HybridEP");
+    const bool noted = reading_.notes("DeepEP") || reading_.notes("HybridEP") || reading_.notes("hybrid-EP");
     const bool own = holds(row_.text("framework"), "HAI-LLM");
     if (!noted && !own && !reading_.dispatches_once) return;
     strategy_["expert_dispatch"] = "deepep";

@@ -309,6 +309,8 @@ TEST(DeepLearningRuns, OrderOfImagesIsAsStatedOrAsTheProgramHasIt) {
   };
   EXPECT_EQ(order("", "NHWC layout", "fp16", "pytorch-ddp-1x"), "channels_last");
   EXPECT_EQ(order("", "NCHW layout", "bf16", "pytorch-ddp"), "channels_first");
+  EXPECT_EQ(order("", "AMP, memory_format=torch.channels_last", "fp16", "pytorch-ddp-1x"), "channels_last");
+  EXPECT_EQ(order("", "Channels first", "bf16", "pytorch-ddp"), "channels_first");
   EXPECT_EQ(order("", "", "fp16", "pytorch-ddp-1x"), "channels_first");
   EXPECT_EQ(order("", "", "tf32", "pytorch-ddp-1x"), "");
   EXPECT_EQ(order("", "", "fp16", "mxnet-horovod"), "");

@@ -64,9 +64,11 @@ TEST(NeverFit, RowsForFitsLackExactlyThoseRows) {
   EXPECT_GE(left_out, 3u);  // the Llama 3 report's, at least
 }
 
-TEST(NeverFit, NoFitReadsARowOfTheVerificationCards) {
-  EXPECT_TRUE(runs_to_fit(run_set_file("bridge-cards"), "bridge-cards").runs.empty());
-  EXPECT_FALSE(read_runs(read_csv(run_set_file("bridge-cards")), "bridge-cards").runs.empty());
+TEST(NeverFit, NoFitReadsARowOfSetsThatOnlyCheck) {
+  for (const char* set : {"bridge-cards", "public-runs"}) {
+    EXPECT_TRUE(runs_to_fit(run_set_file(set), set).runs.empty()) << set;
+    EXPECT_FALSE(read_runs(read_csv(run_set_file(set)), set).runs.empty()) << set;
+  }
 }
 
 /// Programs that fit constants get training runs from runs_to_fit alone.

@@ -35,6 +35,28 @@ TEST(PublishedRecipes, TheRecipeFillsIn) {
   EXPECT_FALSE(run.open.narrow_attention);
 }
 
+// What rows say of their kernels counts: a column of attention's, fused ones and the dispatch in the notes.
+TEST(PublishedRecipes, RowsNameTheirKernels) {
+  const auto with = [](const std::string& attention, const std::string& notes) {
+    const std::string row =
+        "a page,llama2-7b,32,4096,11008,32,32,32000,,,6.74,4096,a100-sxm-40gb,8,8,,Megatron-DeepSpeed,bf16,4,1,,1,,2,"
+        "ZeRO-1,1,64,none,2868,,,,,," +
+        notes + "," + attention + "\n";
+    std::string columns = kColumns;
+    columns.insert(columns.size() - 1, ",attention");
+    return read_runs(parse_csv(columns + row, "rows.csv"), "rows").runs.front();
+  };
+  const Json named = with("Flash Attention 2", "fused norm; fused loss").scenario.at("strategy");
+  EXPECT_EQ(named.at("attention_kernel"), "flash-2");
+  EXPECT_EQ(named.at("fused_norm"), true);
+  EXPECT_EQ(named.at("fused_loss"), true);
+  EXPECT_FALSE(named.contains("fused_rotary"));
+  EXPECT_FALSE(with("", "").scenario.at("strategy").contains("attention_kernel"));
+  EXPECT_EQ(with("flush-2", "").refusal,
+            "attention: found \"flush-2\", expected one of torch, flash, flash-2, triton, flash-3: did you mean "
+            "\"flash-2\"?");
+}
+
 // Two predictions by one block's weights twice, tokens dispatched once, whole experts, sharded within a rack's 64.
 TEST(PublishedRecipes, OfNemotron3Ultra) {
   const MeasuredRun run = run_of(

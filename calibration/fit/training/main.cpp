@@ -92,16 +92,17 @@ class TrainingFit {
 };
 
 /// Every set but those of other networks and of whole trainings, whose frameworks and kernels are others
-/// (deep_learning_constants.json), and the one that no fit reads a row of (calibration/never-fit.txt).
+/// (deep_learning_constants.json), and those that no fit reads a row of (calibration/never-fit.txt).
 std::vector<std::string> large_model_sets() {
   std::vector<std::string> out;
   for (const std::string& name : run_set_names())
-    if (name != "dl-runs-published" && name != "mlperf-training" && name != "bridge-cards") out.push_back(name);
+    if (name != "dl-runs-published" && name != "mlperf-training" && name != "bridge-cards" && name != "public-runs")
+      out.push_back(name);
   return out;
 }
 
-/// Sets that no fit reads: plain PyTorch's networks, tuned runs of Megatron-Bridge, and reports.
-std::vector<std::string> unread_sets() { return {"never-fit-runs", "own-workloads", "bridge-cards"}; }
+/// Sets that no fit reads: plain PyTorch's networks, tuned runs of Megatron-Bridge, runs of public pages, and reports.
+std::vector<std::string> unread_sets() { return {"never-fit-runs", "own-workloads", "bridge-cards", "public-runs"}; }
 
 /// Error of the metric as validation counts it, from the ratio of step times.
 double error_of(const TrainingPoint& point, double log_ratio) {
