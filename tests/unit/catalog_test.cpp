@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <set>
 
 #include "tests/scratch_folder.hpp"
 
@@ -147,6 +148,12 @@ const std::vector<PublishedFigure> kPublished{
     // NVIDIA T4 datasheet: 65 fp16, 70 W
     {"accelerators", "t4", "/peak_TFLOPS/fp16", 65},
     {"accelerators", "t4", "/tdp_W", 70},
+    // AMD Instinct MI250X data sheet: 95.7 TFLOPS in fp64 and fp32 matrix for both dies; MI210: 45.3
+    {"accelerators", "mi250x", "/peak_matrix_TFLOPS/fp32", 95.7},
+    {"accelerators", "mi250x-gcd", "/peak_matrix_TFLOPS/fp32", 47.85},
+    {"accelerators", "mi210", "/peak_matrix_TFLOPS/fp64", 45.3},
+    // NVIDIA RTX Blackwell architecture whitepaper: RTX 5090 104.8 TFLOPS in tf32, without sparsity
+    {"accelerators", "rtx-5090", "/peak_TFLOPS/tf32", 104.8},
     // AMD Instinct MI300X data sheet: 1,307.4 bf16, 192 GB, 750 W
     {"accelerators", "mi300x", "/peak_TFLOPS/bf16", 1307.4},
     {"accelerators", "mi300x", "/memory_GB", 192},
@@ -217,6 +224,33 @@ TEST(ShippedCatalogue, HasTheRentalServersAtTheirPrices) {
     EXPECT_NEAR(node->training_bandwidth().in(1_Gbps), 1, 1e-9) << id;
   }
   EXPECT_EQ(rentals, dollars_a_month.size());
+}
+
+std::set<std::string> formats_of(const std::map<std::string, FlopsPerSecond>& peaks) {
+  std::set<std::string> formats;
+  for (const auto& peak : peaks) formats.insert(peak.first);
+  return formats;
+}
+
+TEST(ShippedCatalogue, SiblingsHaveRatesForTheSameFormats) {
+  // Of CDNA (1) AMD states no fp64 matrix rate; versions for export have 1 TFLOPS of fp64 in all.
+  const std::set<std::string> no_matrix_fp64{"mi100", "h20-3e", "h20-sxm-96gb", "h800-sxm-80gb"};
+  std::map<std::string, std::set<std::string>> plain, matrix;
+  for (const std::string& id : shipped().ids("accelerators")) {
+    const auto* part = shipped().find<Accelerator>(id);
+    plain[part->family].merge(formats_of(part->peak_TFLOPS));
+    matrix[part->family].merge(formats_of(part->peak_matrix_TFLOPS));
+  }
+  for (const std::string& id : shipped().ids("accelerators")) {
+    const auto* part = shipped().find<Accelerator>(id);
+    std::set<std::string> formats = formats_of(part->peak_TFLOPS), of_matrix = matrix[part->family];
+    if (no_matrix_fp64.contains(id)) of_matrix.erase("fp64");
+    EXPECT_EQ(formats, plain[part->family]) << id;
+    EXPECT_EQ(formats_of(part->peak_matrix_TFLOPS), of_matrix) << id;
+    // NVIDIA's matrix units have had int8 since Turing, and tf32 since they have bf16 (Ampere).
+    if (part->vendor != "NVIDIA" || !formats.contains("bf16")) continue;
+    EXPECT_TRUE(formats.contains("tf32") && formats.contains("int8")) << id;
+  }
 }
 
 TEST(ShippedCatalogue, EveryAcceleratorHasEfficienciesForItsPeaks) {
