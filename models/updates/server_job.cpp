@@ -145,11 +145,12 @@ ServerJob server_job(const Job& job, const WorkerStep& step) {
   ports.worker_node = remote ? peers.node : inside;
   ports.worker = scenario.worker == WorkerUnit::node ? ports.worker_node : (remote ? peers.rank : inside);
   const BytesPerSecond limit = process_limit(job);
-  if (limit > BytesPerSecond(0)) ports.worker = std::min(ports.worker, limit);
+  // Flows are what leaves a worker's node; processes copy what servers of that node get, too.
+  if (limit > BytesPerSecond(0)) ports.worker = std::min(ports.worker, limit * out.network_share);
   ports.server_node = colocated ? ports.worker_node : server_network(scenario, peers.node);
   // Relative to what of a worker's bytes is on the network: its own node's part is not.
   ports.server_share = remote ? of_node : 0;
-  ports.server_process = exchange.transport;
+  ports.server_process = exchange.transport * out.network_share;
   ports.process_share = of_process;
   if (remote) ports.uplinks = server_uplinks(peers, shares, colocated, out.network_share);
   ports.one_process = servers.placement == ServerHost::driver;

@@ -189,15 +189,35 @@ TEST(ParameterServers, FasterNicsOfWorkersAreNoSlower) {
   for (const char* faster : {"50", "100", "400", "10000"}) EXPECT_LE(time(faster), at_25 * (1 + 1e-9)) << faster;
 }
 
+ServerJob servers_of(const char* name, const std::vector<std::string>& changes) {
+  const Scenario scenario = shipped(name, changes);
+  const Scenario alone = lone_node(scenario);
+  const Job job = lower(scenario), lone = lower(alone);
+  return server_job(job, worker_step(job, lone, estimate(lone)));
+}
+
+// gRPC serialises for a server of the same node as for one of another, so how long a worker's and the busiest server's
+// process take over a worker's bytes does not depend on how many of them stay on the node.
+TEST(ServersOfANode, AreSentToByTheSameProcesses) {
+  const auto times = [](int nodes) {
+    const ServerJob job = servers_of(
+        "systems/tensorflow-ps-async.json",
+        {"strategy.worker=device", "cluster.fabric.nic_bandwidth_Gbps=10000", fmt::format("cluster.nodes={}", nodes)});
+    const Bytes sent = job.step.push() * job.network_share;
+    return std::pair(sent / job.ports.worker, sent * job.ports.process_share / job.ports.server_process);
+  };
+  const auto [worker, server] = times(1);
+  for (const int nodes : {2, 8}) {
+    EXPECT_NEAR(times(nodes).first / worker, 1, 1e-9) << nodes;
+    EXPECT_NEAR(times(nodes).second / server, 1, 1e-9) << nodes;
+  }
+}
+
 // Whole variables go to servers in turn, so 8·k servers of 8 nodes hold what 8 do, node by node: its ports and its
 // memory carry the same bytes, however many processes share them.
 TEST(ServersOfANode, CarryTheSumOfTheirShares) {
   const auto job_of = [](int count) {
-    const Scenario scenario =
-        shipped("systems/tensorflow-ps-async.json", {fmt::format("strategy.parameter_servers.count={}", count)});
-    const Scenario alone = lone_node(scenario);
-    const Job job = lower(scenario), lone = lower(alone);
-    return server_job(job, worker_step(job, lone, estimate(lone)));
+    return servers_of("systems/tensorflow-ps-async.json", {fmt::format("strategy.parameter_servers.count={}", count)});
   };
   const ServerJob one = job_of(8);
   EXPECT_LT(one.ports.server_share, 1);
