@@ -26,6 +26,16 @@ std::string range_of(const Json& schema) {
   return out;
 }
 
+/// The object with keys of its own that a value may be: always, or beside the id of a preset. Null: none.
+const Json* object_in(const Json& schema) {
+  if (schema.contains("properties")) return &schema;
+  for (const char* choice : {"anyOf", "oneOf"})
+    if (schema.contains(choice))
+      for (const Json& alternative : schema[choice])
+        if (alternative.contains("properties")) return &alternative;
+  return nullptr;
+}
+
 /// One section for an object: a row a key; objects below it follow in sections of their own.
 void write_section(std::string& out, const std::string& path, const Json& schema) {
   out += fmt::format("\n## {}\n\n{}.\n\n", path.empty() ? "The file" : '`' + path + '`',
@@ -41,9 +51,9 @@ void write_section(std::string& out, const std::string& path, const Json& schema
   }
   for (const auto& [key, field] : schema["properties"].items()) {
     const std::string below = dotted_path(path, key);
-    if (field.contains("properties")) write_section(out, below, field);
-    if (field.contains("items") && field["items"].contains("properties"))
-      write_section(out, below + "[]", field["items"]);
+    if (const Json* object = object_in(field)) write_section(out, below, *object);
+    if (const Json* object = field.contains("items") ? object_in(field["items"]) : nullptr)
+      write_section(out, below + "[]", *object);
   }
 }
 

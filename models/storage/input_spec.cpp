@@ -11,7 +11,8 @@ const FieldTable<InputSpec>& InputSpec::fields() {
     t.field("source", &I::source, "Where it lies; default: cluster.storage, else the nodes' own drives")
         .field("dataset_GB", &I::dataset, "Stored size of the data set; default: the model's usual one", size)
         .field("sample_kB", &I::sample, "Stored size of a sample; default: the model's", size)
-        .field("device_sample_kB", &I::device_sample, "Size of a sample as it is copied to the device", size)
+        .field("device_sample_kB", &I::device_sample,
+               "Size of a sample as it is copied to the device; default: as stored", size)
         .field("decode_ms", &I::decode, "Time of one core to decode and augment a sample; default: not counted",
                {.min = 0, .max = 1e9})
         .field("workers", &I::workers, "Loader processes of one device; default: its share of the node's cores",

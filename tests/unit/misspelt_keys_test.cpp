@@ -96,5 +96,29 @@ TEST(MisspeltKeys, AKeyBesideTheOneItResemblesHidesNoFaultOfIt) {
   }
 }
 
+/// Keys of every object that a schema describes, wherever it lies.
+std::vector<std::string> keys_in(const Json& schema) {
+  std::vector<std::string> out;
+  if (schema.is_object() && schema.contains("properties") && schema["properties"].is_object())
+    for (const auto& [key, value] : schema["properties"].items()) out.push_back(key);
+  for (const Json& below : schema)
+    if (below.is_structured())
+      for (const std::string& key : keys_in(below)) out.push_back(key);
+  return out;
+}
+
+// Models that are described in the scenario itself have the most keys, any of which one may look up.
+TEST(ReferencePage, HasARowForEachKey) {
+  const std::string page = scenario_reference();
+  std::vector<std::string> rows;
+  for (std::size_t at = page.find("\n| `"); at != std::string::npos; at = page.find("\n| `", at + 1))
+    rows.push_back(page.substr(at + 4, page.find('`', at + 4) - at - 4));
+  EXPECT_THAT(rows, testing::IsSupersetOf({"gated_mlp", "out_channels", "shared_expert_ffn", "global_batch"}));
+  std::vector<std::string> keys = keys_in(scenario_schema());
+  std::ranges::sort(rows);
+  std::ranges::sort(keys);
+  EXPECT_EQ(rows, keys);
+}
+
 }  // namespace
 }  // namespace stepcast::misspelt_keys_test
