@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "models/power/average_power.hpp"
 #include "models/power/facility.hpp"
+#include "tests/shipped_catalog.hpp"
 
 namespace stepcast::power_test {
 namespace {
@@ -210,6 +214,41 @@ TEST(PowerModel, BusyH100ServersAreNearTheirMlperfLogs) {
   server.cooling.server_fan_share_of_IT_percent = 10;
   power = power_model(server.scenario);
   EXPECT_NEAR(power.node_at_plug(8 * power.device_compute).value(), 8001, 0.11 * 8001);
+}
+
+/// Cells of the row of docs/models/power.md that begins with a server's name.
+std::vector<std::string> row_of_page(const std::string& server) {
+  std::ifstream page(STEPCAST_SOURCE_DIR "/docs/models/power.md");
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| " + server + " ")) continue;
+    std::vector<std::string> cells;
+    std::istringstream row(line.substr(1));
+    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+    return cells;
+  }
+  return {};
+}
+
+TEST(PowerModel, ServersDrawWhatThePageSays) {
+  struct BusyServer {
+    const char *name, *node, *cooling;
+  };
+  for (const BusyServer& server : {BusyServer{"DGX A100 40 GB", "dgx-a100-40gb", nullptr},
+                                   {"DGX H100 (fans 15 %)", "dgx-h100", nullptr},
+                                   {"Supermicro 8 H100,", "dgx-h100", "immersion-single-phase"},
+                                   {"Dell XE9680 8 H100,", "dgx-h100", "rear-door-heat-exchanger"},
+                                   {"Lenovo 8 B200,", "dgx-b200", "direct-to-chip"},
+                                   {"DGX-1 V100", "dgx-1-v100-16gb", nullptr},
+                                   {"DGX-1 P100", "dgx-1-p100", nullptr}}) {
+    Json scenario{{"cluster", {{"node", server.node}}}, {"workload", {{"model", "gpt2"}, {"global_batch", 8}}}};
+    if (server.cooling != nullptr) scenario["cluster"]["cooling"] = server.cooling;
+    PowerModel power = power_model(resolve(scenario, "", {}, test::catalog()));
+    const std::vector<std::string> row = row_of_page(server.name);
+    ASSERT_GE(row.size(), 4U) << server.name;
+    EXPECT_NEAR(power.node_at_plug(8 * power.device_compute).value(), std::stod(row[1]), 0.5) << server.name;
+    power.host_busy = power.host_idle;
+    EXPECT_NEAR(power.node_at_plug(8 * power.device_idle).value(), std::stod(row[3]), 0.5) << server.name;
+  }
 }
 
 }  // namespace
