@@ -67,6 +67,26 @@ TEST(ClosedForm, SharedStatesBesideDistributedDataParallelAddABroadcast) {
   EXPECT_GT(shared.step_time, whole.step_time);
 }
 
+// DeepSpeed's stages 1 and 2 sum whole buckets on every rank, and each keeps its own part: half as much again as
+// gradients that are scattered.
+TEST(ClosedForm, DeepSpeedSumsShardedGradientsOnEveryRank) {
+  const auto step = [](const char* framework, const char* sharding) {
+    return estimate_of({{"cluster", {{"node", "dgx-a100-80gb"}, {"nodes", 4}}},
+                        {"workload", {{"model", "gpt3-6.7b"}, {"global_batch", 64}, {"precision", "bf16"}}},
+                        {"strategy", {{"framework", framework}, {"sharding", sharding}, {"micro_batch", 1}}}});
+  };
+  const Seconds whole = busy(step("deepspeed", "none"), CollectiveKind::all_reduce, Dimension::data);
+  const auto expect_all_reduces = [&](const char* framework, const char* sharding, double times) {
+    const StepBreakdown sharded = step(framework, sharding);
+    EXPECT_NEAR(busy(sharded, CollectiveKind::all_reduce, Dimension::data) / whole, times, 1e-9) << framework;
+    EXPECT_EQ(busy(sharded, CollectiveKind::reduce_scatter, Dimension::data), Seconds(0)) << framework;
+    EXPECT_GT(busy(sharded, CollectiveKind::all_gather, Dimension::data), Seconds(0)) << framework;
+  };
+  expect_all_reduces("deepspeed", "zero-1", 1);
+  expect_all_reduces("deepspeed", "zero-2", 2);  // in both micro-batches
+  expect_all_reduces("megatron-deepspeed", "zero-1", 1);
+}
+
 Json offloading(const char* what) {
   return {{"cluster", {{"node", "dgx-h100"}, {"nodes", 1}}},
           {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}, {"precision", "bf16"}}},
