@@ -84,20 +84,28 @@ Bytes exchange_states(const Scenario& scenario, const StageParameters& parameter
   return Bytes(((loses ? kResidual : 0) + outer_state_bytes(scenario)) * parameters.whole);
 }
 
+/// A unit's gradients on their way: as its backward pass makes them, and in the format in which they are reduced
+/// (PyTorch FSDP copies the one into the other: fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce).
+Bytes unit_gradients(const Scenario& scenario, const StageLayers& layers) {
+  return Bytes(layers.largest_unit * (parameter_bytes(scenario) + gradient_bytes(scenario)));
+}
+
 /// Copies of gradients on their way, and gathered parameters. `gradients`: all of the stage's, unsharded.
 Bytes synchronization_buffers(const Job& job, const StageLayers& layers, Bytes gradients) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
+  const SynchronizationPlan plan = synchronization_plan(scenario);
   if (job.groups.data.size <= 1) return Bytes(0);
   // Frameworks that wrap units reduce a unit's gradients at once, DeepSpeed's ZeRO-3 goes through buckets as well.
-  if (synchronization_plan(scenario).sharded_parameters)
+  if (plan.sharded_parameters)
     return Bytes(layers.largest_unit * (kUnitsGathered * parameter_bytes(scenario) + gradient_bytes(scenario))) +
            kBucketsAlive * framework.bucket;
+  if (has_unit_gradients(plan)) return unit_gradients(scenario, layers);
   // Frameworks that accumulate in one contiguous fp32 buffer send from it; the others copy into buckets.
   if (framework.main_gradients_fp32 && scenario.sharding != Sharding::zero2) return Bytes(0);
   // Under ZeRO-2 a chunk of an interleaved pipeline adds its gradients up whole, while the last one's leave bucket by
   // bucket.
-  if (synchronization_plan(scenario).accumulated > 1) {
+  if (plan.accumulated > 1) {
     const Bytes chunk = gradients / scenario.degrees.vpp;
     return chunk + std::min(kBucketsAlive * framework.bucket, chunk);
   }
@@ -214,7 +222,10 @@ StateBytes state_bytes(const Scenario& scenario) {
   if (narrow) return {element, element, states, of_matrices};
   const bool keeps_fp32_alone = scenario.sharding == Sharding::fsdp || scenario.sharding == Sharding::hsdp;
   if (mixed && (keeps_fp32_alone || automatic_mixed_precision(scenario))) return {full, full, states, of_matrices};
-  double gradient = scenario.framework->main_gradients_fp32 ? full : element;
+  const SynchronizationPlan plan = synchronization_plan(scenario);
+  // FSDP's shards of gradients are in fp32 as those of parameters, which SHARD_GRAD_OP holds beside the gathered ones.
+  const bool gathered = plan.wrapped_layers && !plan.sharded_parameters;
+  double gradient = scenario.framework->main_gradients_fp32 || gathered ? full : element;
   if (mixed && scenario.framework->model_gradients_kept) gradient = element + full;
   const double master = mixed ? full : 0;
   return {element, gradient, states + master, of_matrices + master};

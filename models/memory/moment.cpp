@@ -6,7 +6,6 @@
 #include "models/memory/memory.hpp"
 #include "models/parallelism/fused_kernels.hpp"
 #include "models/parallelism/retained.hpp"
-#include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
 
@@ -18,10 +17,10 @@ bool begins_without_gradients(const Scenario& scenario) {
 }
 
 /// Whether each weight gradient is computed beside the gradients and added to them. Fused accumulation writes into
-/// them; sharded parameters have their unit's gradients among the buffers.
+/// them; FSDP has a unit's gradients among the buffers.
 bool adds_weight_gradients(const Scenario& scenario) {
   const FrameworkProfile& framework = *scenario.framework;
-  if (framework.fused_gradient_accumulation || synchronization_plan(scenario).sharded_parameters) return false;
+  if (framework.fused_gradient_accumulation || has_unit_gradients(synchronization_plan(scenario))) return false;
   return framework.main_gradients_fp32 || framework.model_gradients_kept || scenario.degrees.micro_batches > 1;
 }
 
@@ -115,6 +114,10 @@ Casts casts(const Job& job, const StageLayers& layers) {
 }
 
 }  // namespace
+
+bool has_unit_gradients(const SynchronizationPlan& plan) {
+  return plan.sharded_parameters || (plan.wrapped_layers && plan.accumulated <= 1);
+}
 
 double loss_bytes_per_logit(const Scenario& scenario) {
   if (in_pieces(scenario)) return 0;

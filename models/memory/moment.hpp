@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/memory/stage_layers.hpp"
+#include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
 
@@ -17,6 +18,9 @@ struct Moment {
 /// last block, or of the embedding. `gradients`: all of the stage's, once they exist. Formulas and sources in
 /// docs/models/memory.md.
 Moment fullest_moment(const Job& job, const StageLayers& layers, Bytes gradients);
+
+/// Whether the gradients of one unit at a time are held apart, as they are made, among the buffers.
+bool has_unit_gradients(const SynchronizationPlan& plan);
 
 /// Bytes that the loss holds for each logit. Transformer Engine's fused one overwrites the logits with their gradient;
 /// one that is fused with the output layer holds none.

@@ -173,6 +173,24 @@ TEST(Buffers, FsdpHoldsTwoGatheredUnitsAndOneUnitsGradients) {
   EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 3 * (2 * 2 + 4));
 }
 
+// FSDP's SHARD_GRAD_OP: parameters are gathered whole in 16 bit, their fp32 shards, moments and gradients are shared
+// out. Gradients are reduced unit by unit.
+TEST(Buffers, WrappedLayersHoldOneUnitsGradientsBesideGatheredParameters) {
+  SmallJob small(1, 2, 7);
+  small.shard(Sharding::zero2, 7);
+  small.framework().shardings = {"fsdp", "zero-2"};
+  small.framework().gradients_in_fp32 = true;
+  const MemoryFootprint m = small.stage(0);
+  EXPECT_DOUBLE_EQ(m.parameters.in(1_GB), 14);
+  EXPECT_DOUBLE_EQ(m.gradients.in(1_GB), 4);
+  EXPECT_DOUBLE_EQ(m.optimizer.in(1_GB), 12);
+  // The output layer's gradient in 16 bit, and in fp32 as it is reduced.
+  EXPECT_DOUBLE_EQ(m.buffers.in(1_GB), 3 * (2 + 4));
+  // Other frameworks that name no size of a bucket send all gradients as one.
+  small.framework().shardings = {"zero-2"};
+  EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 14);
+}
+
 TEST(Buffers, BucketsAreCopiesUnlessGradientsAreContiguous) {
   SmallJob small(1, 2, 2);
   small.framework().bucket = 25_MiB;
