@@ -53,8 +53,8 @@ StepBreakdown step_of(const Job& job, const ReplicaClass& replicas) {
   add_layers(step, stages);
   const PipelineStages pipeline(stages);
   pipeline.add_messages(account);
-  const StepEnd end = stages.plan().sharded_parameters ? sharded_step(stages, pipeline, account)
-                                                       : replicated_step(stages, pipeline, account);
+  const bool gathers = stages.plan().sharded_parameters || stages.plan().gather_each_forward;
+  const StepEnd end = gathers ? sharded_step(stages, pipeline, account) : replicated_step(stages, pipeline, account);
   const Seconds passes = end.replicas + tied_embedding(stages, account);
   for (std::size_t stage = 0; stage < stages.count(); ++stage)
     step.optimizer = std::max(step.optimizer, stages.at(stage).optimizer);

@@ -19,12 +19,14 @@ struct GatheringStages {
 GatheringStages gathering_stages(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account) {
   GatheringStages out{std::vector<ShardedStage>(stages.count()), pipeline.times(), {}, {}};
   const double micro_batches = stages.micro_batches();
+  const SynchronizationPlan& plan = stages.plan();
+  const StageTraffic traffic{plan.sharded_parameters || plan.gather_under_forward, plan.prefetch_backward,
+                             plan.sharded_parameters, plan.overlap};
   StageUnits of_stages(stages, pipeline.messages_around());
   std::vector<UnitTimes> units;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     of_stages.next(s, units);
-    const ShardedStage& stage = out.alone[s] =
-        sharded_stage(units, stages.plan().prefetch_backward, stages.at(s).communication_slowdown);
+    const ShardedStage& stage = out.alone[s] = sharded_stage(units, traffic, stages.at(s).communication_slowdown);
     Seconds forward, backward;
     for (const UnitTimes& unit : units) {
       forward += unit.forward;

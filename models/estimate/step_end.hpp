@@ -16,8 +16,8 @@ struct StepEnd {
 /// gathers what has been updated.
 StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account);
 
-/// Of replicas that shard their parameters (ZeRO-3, FSDP, HSDP): stages of which each works as it does alone, played
-/// with what they wait for their gathers.
+/// Of replicas that gather parameters for every micro-batch (ZeRO-3 and all of FSDP): stages of which each works as it
+/// does alone, played with what they wait for their gathers.
 StepEnd sharded_step(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account);
 
 }  // namespace stepcast

@@ -27,45 +27,62 @@ Seconds beside_gather(const UnitTimes& unit, Seconds work) {
 /// A device's streams, pass after pass.
 class Streams {
  public:
-  Streams(const std::vector<UnitTimes>& units, bool prefetch_backward, double slowdown)
-      : units_(units), prefetch_backward_(prefetch_backward), slowdown_(slowdown) {}
+  Streams(const std::vector<UnitTimes>& units, const StageTraffic& traffic, double slowdown)
+      : units_(units), traffic_(traffic), slowdown_(slowdown) {}
 
   /// One pass over the units; returns how long it takes behind the pass before it.
   Seconds pass(bool forward) {
     const Seconds begin = compute_;
     const auto count = static_cast<long>(units_.size());
     for (long i = 0; i < count; ++i) work_on(units_[static_cast<std::size_t>(forward ? count - 1 - i : i)], forward);
+    if (!forward && !traffic_.reduces_beside)
+      for (const UnitTimes& unit : units_) compute_ += unit.reduce_alone;
     return compute_ - begin;
   }
   [[nodiscard]] Seconds slowed() const { return slowed_; }
 
  private:
   void work_on(const UnitTimes& unit, bool forward) {
-    const bool prefetch = forward || prefetch_backward_;
-    // Gathers share links with the reductions that have been started; both hold SMs.
-    const Seconds shared = std::min(gather_beside_reductions(unit), pending_);
-    pending_ += shared;
-    gather_ = std::max(gather_, prefetch ? before_ : compute_) + unit.gather_alone + shared;
+    const Seconds flow = forward || traffic_.in_backward ? gather(unit, forward) : Seconds(0);
     before_ = compute_;
     const Seconds start = std::max(compute_, gather_);
     // What flows while the device waits for parameters slows nothing down, nor does a gather before it flows.
     pending_ = std::max(Seconds(0), pending_ - (start - before_));
     const Seconds work = forward ? unit.forward : unit.backward;
-    const Seconds by = slowed_by(unit.gather_flow + shared, beside_gather(unit, work), slowdown_) +
-                       slowed_by(pending_, work, slowdown_);
+    const Seconds by = slowed_by(flow, beside_gather(unit, work), slowdown_) + slowed_by(pending_, work, slowdown_);
     compute_ = start + work + by;
     slowed_ += by;
     pending_ = std::max(Seconds(0), pending_ - (compute_ - start));
-    if (!forward) pending_ += unit.reduce_flow;
+    if (!forward && traffic_.reduces_beside) pending_ += unit.reduce_flow;
+  }
+
+  /// Returns how long the unit's gather flows.
+  Seconds gather(const UnitTimes& unit, bool forward) {
+    const bool ahead = forward ? traffic_.forward_ahead : traffic_.backward_ahead;
+    // Gathers share links with the reductions that have been started; both hold SMs.
+    const Seconds shared = std::min(gather_beside_reductions(unit), pending_);
+    pending_ += shared;
+    gather_ = std::max(gather_, ahead ? before_ : compute_) + unit.gather_alone + shared;
+    return unit.gather_flow + shared;
   }
 
   const std::vector<UnitTimes>& units_;
-  bool prefetch_backward_;
+  StageTraffic traffic_;
   double slowdown_;
   Seconds compute_, before_, gather_;  ///< `before_`: end of the computation one unit ago
   Seconds pending_;                    ///< flow time of reductions that have been started
   Seconds slowed_;                     ///< by which collectives have lengthened the computation
 };
+
+/// Of a backward pass that gathers and reduces, each takes longer for the other.
+void meet_in_backward(ShardedStage& out, const std::vector<UnitTimes>& units) {
+  out.beside_last = reduction_beside_gathers(units.back()) - units.back().reduce_alone;
+  out.before_first = gather_beside_reductions(units.front());
+  for (const UnitTimes& unit : units) {
+    out.gathers += gather_beside_reductions(unit);
+    out.reductions += reduction_beside_gathers(unit) - unit.reduce_alone;
+  }
+}
 
 }  // namespace
 
@@ -73,10 +90,10 @@ Seconds slowed_by(Seconds flow, Seconds work, double slowdown) {
   return slowdown * std::clamp(flow, Seconds(0), work / (1 - slowdown));
 }
 
-ShardedStage sharded_stage(const std::vector<UnitTimes>& units, bool prefetch_backward, double slowdown) {
+ShardedStage sharded_stage(const std::vector<UnitTimes>& units, const StageTraffic& traffic, double slowdown) {
   ShardedStage out;
   if (units.empty()) return out;
-  Streams streams(units, prefetch_backward, slowdown);
+  Streams streams(units, traffic, slowdown);
   out.first_gradients = streams.pass(true);
   const Seconds first = out.first_gradients + streams.pass(false);
   out.slowed_first = streams.slowed();
@@ -84,17 +101,17 @@ ShardedStage sharded_stage(const std::vector<UnitTimes>& units, bool prefetch_ba
   out.backward = streams.pass(false);
   out.slowed = streams.slowed() - out.slowed_first;
   out.lead = first - out.forward - out.backward;
-  out.last_reduction = units.back().reduce_alone;
+  if (traffic.reduces_beside) out.last_reduction = units.back().reduce_alone;
   out.beside_end = slowed_by(units.back().gather_flow, beside_gather(units.back(), units.back().backward), slowdown);
-  out.beside_last = reduction_beside_gathers(units.back()) - units.back().reduce_alone;
-  out.before_first = gather_beside_reductions(units.front());
   out.behind_last = units.back().contended;
+  const double passes = traffic.in_backward ? 2 : 1;
   for (const UnitTimes& unit : units) {
-    out.gathers_alone += 2 * unit.gather_alone;
-    out.gathers += 2 * unit.gather_alone + gather_beside_reductions(unit);
-    out.flows += 2 * unit.gather_flow + unit.contended;
-    out.reductions += reduction_beside_gathers(unit);
+    out.gathers_alone += passes * unit.gather_alone;
+    out.flows += passes * unit.gather_flow + unit.contended;
+    out.gathers += passes * unit.gather_alone;
+    out.reductions += unit.reduce_alone;
   }
+  if (traffic.in_backward && traffic.reduces_beside) meet_in_backward(out, units);
   return out;
 }
 

@@ -7,7 +7,15 @@
 
 namespace stepcast {
 
-/// How a stage works with sharded parameters: one micro-batch after another, nothing else to wait for.
+/// Which of a stage's passes gather and reduce, and whether they do so beside the computation.
+struct StageTraffic {
+  bool forward_ahead = true, backward_ahead = true;  ///< gathers run while the units before are at work
+  bool in_backward = true;     ///< else parameters stay whole from the forward pass on (FSDP's SHARD_GRAD_OP)
+  bool reduces_beside = true;  ///< else the computation waits after each backward pass
+};
+
+/// How a stage works with parameters that every micro-batch gathers: one micro-batch after another, nothing else to
+/// wait for.
 struct ShardedStage {
   Seconds forward, backward;     ///< passes of every micro-batch but the first, waits for gathers included
   Seconds lead;                  ///< by which the first micro-batch takes longer
@@ -32,8 +40,8 @@ struct ShardedStage {
 };
 
 /// One recurrence over the units (docs/models/estimate.md): parameters are gathered two units ahead, gradients reduced
-/// behind; beside them the computation goes at 1 − `slowdown`. `prefetch_backward` as in SynchronizationPlan.
-ShardedStage sharded_stage(const std::vector<UnitTimes>& units, bool prefetch_backward, double slowdown);
+/// behind; beside them the computation goes at 1 − `slowdown`.
+ShardedStage sharded_stage(const std::vector<UnitTimes>& units, const StageTraffic& traffic, double slowdown);
 
 /// What collectives that flow for `flow` beside `work` add to it: while they run, the computation goes at
 /// 1 − `slowdown`.

@@ -99,12 +99,12 @@ SyncTraffic traffic_of(const SyncTrafficCache::Key& parameters, const Synchroniz
   const GroupShape& group = plan.reduction == CollectiveKind::reduce_scatter ? groups.shard : groups.data;
   const Bytes gradient(parameters.dense * gradient_bytes(scenario));
   const Seconds agreed = agreement(group, job);
-  // Sharded parameters are gathered to be used, others because they were updated: the frozen ones were not.
+  // FSDP gathers parameters to use them, others do because they were updated: the frozen ones were not.
   const double wide = parameter_bytes(scenario);
-  const Bytes weights = plan.sharded_parameters ? Bytes((parameters.dense + parameters.frozen_dense) * wide)
-                                                : updated(parameters.dense, parameters.narrow, scenario);
-  const Bytes expert_weights = plan.sharded_parameters ? Bytes((parameters.expert + parameters.frozen_expert) * wide)
-                                                       : updated(parameters.expert, parameters.expert, scenario);
+  const Bytes weights = plan.wrapped_layers ? Bytes((parameters.dense + parameters.frozen_dense) * wide)
+                                            : updated(parameters.dense, parameters.narrow, scenario);
+  const Bytes expert_weights = plan.wrapped_layers ? Bytes((parameters.expert + parameters.frozen_expert) * wide)
+                                                   : updated(parameters.expert, parameters.expert, scenario);
   unit.reduce = reduced(plan, parameters.dense, buckets, group, job);
   // DeepSpeed runs both over all ranks (deepspeed/runtime/comm/nccl.py, compressed_allreduce).
   if (sends_signs(scenario.spec.strategy.compression))
@@ -185,11 +185,11 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
       if (framework.sharded_gradients == ShardedGradients::reduce_scatter)
         plan.reduction = plan.expert_reduction = CollectiveKind::reduce_scatter;
       if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
-      // PyTorch's pipelines reduce after the last of a stage's micro-batches (distributed/pipelining/stage.py,
-      // backward_maybe_with_nosync); an interleaved chunk runs as many in a row as there are stages.
+      // An interleaved chunk runs as many micro-batches in a row as there are stages.
       if (scenario.sharding == Sharding::zero2) {
         plan.accumulated = scenario.degrees.vpp > 1 ? scenario.degrees.pp : 1;
         plan.wrapped_layers = wraps_layers(framework);
+        plan.gather_each_forward = plan.wrapped_layers && scenario.degrees.pp == 1;
       }
       plan.gather_after_update = true;
       plan.gather_under_forward =
@@ -253,7 +253,7 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
   Bytes limit = whole_tensors ? buckets.limit() : framework.bucket;
   const auto close = [&](bool last) {
     const double trained = parameters.dense + parameters.expert;
-    if (trained > 0 || (plan.sharded_parameters && parameters.frozen_dense + parameters.frozen_expert > 0)) {
+    if (trained > 0 || (plan.wrapped_layers && parameters.frozen_dense + parameters.frozen_expert > 0)) {
       if (whole_tensors) parameters.buckets = buckets.take(last);
       if (known.find(parameters) == nullptr) known.add(parameters, traffic_of(parameters, plan, job));
       emit(open, *known.find(parameters));

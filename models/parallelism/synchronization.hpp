@@ -22,8 +22,10 @@ struct SynchronizationPlan {
   bool overlap = true;                ///< buckets go while the backward pass goes on, else after it
   bool gather_after_update = false;   ///< ZeRO-1/2: updated parameters are gathered
   bool gather_under_forward = false;  ///< … under the next forward pass instead of after the update
-  bool sharded_parameters = false;    ///< ZeRO-3, FSDP, HSDP: gathered unit by unit where they are used
-  bool wrapped_layers = false;        ///< FSDP's units, also of its SHARD_GRAD_OP: so many layers, whatever they hold
+  /// … under every micro-batch's forward pass: FSDP's SHARD_GRAD_OP gives them up after each backward pass.
+  bool gather_each_forward = false;
+  bool sharded_parameters = false;  ///< ZeRO-3, FSDP, HSDP: gathered unit by unit where they are used
+  bool wrapped_layers = false;      ///< FSDP's units, also of its SHARD_GRAD_OP: so many layers, whatever they hold
   bool prefetch_backward = true;
 };
 SynchronizationPlan synchronization_plan(const Scenario& scenario);

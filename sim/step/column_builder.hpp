@@ -117,6 +117,8 @@ class ColumnBuilder {
   void reduce_chunk(int stage, int chunk);
   void reduce_rest(int stage);
   void reduce_tied_embedding();
+  /// Whether a pass gathers the parameters that it uses.
+  [[nodiscard]] bool gathers(const Slot& slot) const;
   /// A gather may start when all but one of the units before its own are done; without prefetch, when all are.
   [[nodiscard]] std::vector<int> gather_waits_for(const StageState& state, bool forward) const;
 

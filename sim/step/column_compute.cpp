@@ -133,13 +133,15 @@ void ColumnBuilder::emit_slot(int stage, int c, const Slot& slot, bool reduces) 
   StageState& state = state_[stage];
   const Chunk& chunk = job_at(stage).chunks[c];
   const bool forward = slot.phase == Phase::forward;
-  const bool first_forward = forward && slot.micro_batch == 0 && plan_.gather_under_forward;
-  const bool cut = plan_.sharded_parameters || first_forward || (reduces && plan_.overlap);
+  const bool own = gathers(slot);
+  const bool first_forward =
+      forward && slot.micro_batch == 0 && plan_.gather_under_forward && !plan_.gather_each_forward;
+  const bool cut = plan_.sharded_parameters || own || first_forward || (reduces && plan_.overlap);
   int first = kNone;
   for (const Range& range : ranges(stage, c, slot.phase, cut)) {
     int parameters = kNone;
     if (range.unit != kNone && first_forward) parameters = state.parameters_ready[range.unit];
-    if (range.unit != kNone && plan_.sharded_parameters && slot.phase != Phase::backward_weight)
+    if (range.unit != kNone && own)
       parameters = gather(stage, (*state.units)[range.unit], gather_waits_for(state, forward));
     const int start =
         emit_program(stage, context_.programs(column_.state[stage]).program(chunk, range.first, range.last, slot.phase),
@@ -225,7 +227,7 @@ int ColumnBuilder::update(int stage) {
     if (other != stage) after(state_[other].compute, optimizer);
   }
   int last = optimizer;
-  if (plan_.gather_after_update && !plan_.gather_under_forward)
+  if (plan_.gather_after_update && !plan_.gather_under_forward && !plan_.gather_each_forward)
     for (std::size_t u = state.units->size(); u-- > 0;) {
       const int gathered = gather(stage, (*state.units)[u], {optimizer});
       if (gathered != kNone) last = gathered;

@@ -75,7 +75,7 @@ int ColumnBuilder::gather(int stage, const SyncUnit& unit, const std::vector<int
 void ColumnBuilder::gather_before_forward(int stage) {
   StageState& state = state_[stage];
   state.parameters_ready.assign(state.units->size(), kNone);
-  if (!plan_.gather_under_forward) return;
+  if (!plan_.gather_under_forward || plan_.gather_each_forward) return;
   for (std::size_t u = state.units->size(); u-- > 0;) state.parameters_ready[u] = gather(stage, (*state.units)[u], {});
 }
 
@@ -107,10 +107,15 @@ void ColumnBuilder::reduce_tied_embedding() {
   }
 }
 
+bool ColumnBuilder::gathers(const Slot& slot) const {
+  if (plan_.gather_each_forward) return slot.phase == Phase::forward;
+  return plan_.sharded_parameters && slot.phase != Phase::backward_weight;
+}
+
 /// A gather may start when all but one of the units before its own are done; without prefetch, when all are.
 std::vector<int> ColumnBuilder::gather_waits_for(const StageState& state, bool forward) const {
   if (state.unit_ends.empty()) return {};
-  const bool prefetch = forward || plan_.prefetch_backward;
+  const bool prefetch = forward ? plan_.sharded_parameters || plan_.gather_under_forward : plan_.prefetch_backward;
   if (!prefetch) return {state.unit_ends.back()};
   if (state.unit_ends.size() < kGathersInFlight) return {};
   return {state.unit_ends.front()};

@@ -97,7 +97,7 @@ class Draw {
   void large_model(Json& strategy, const std::string& model) {
     strategy["framework"] = one_of({"megatron-lm", "megatron-lm-2021", "pytorch-fsdp", "deepspeed"});
     if (strategy["framework"] == "pytorch-fsdp") {
-      strategy["sharding"] = one_of({"fsdp", "hsdp"});
+      strategy["sharding"] = one_of({"fsdp", "hsdp", "zero-2"});
     } else if (strategy["framework"] == "deepspeed") {
       strategy["sharding"] = one_of({"zero-1", "zero-2", "zero-3"});
     } else {

@@ -69,6 +69,10 @@ std::vector<Case> cases() {
        8,
        leaves_of(2, 2, "scattered"),
        {{"framework", "pytorch-fsdp"}, {"sharding", "fsdp"}, {"micro_batch", 1}}},
+      {"gathers under each forward pass",
+       8,
+       leaves_of(2, 2),
+       {{"framework", "pytorch-fsdp"}, {"sharding", "zero-2"}, {"micro_batch", 1}}},
   };
 }
 
