@@ -53,8 +53,9 @@ StepBreakdown step_of(const Job& job, const ReplicaClass& replicas) {
   add_layers(step, stages);
   const PipelineStages pipeline(stages);
   pipeline.add_messages(account);
-  const bool gathers = stages.plan().sharded_parameters || stages.plan().gather_each_forward;
-  const StepEnd end = gathers ? sharded_step(stages, pipeline, account) : replicated_step(stages, pipeline, account);
+  const SynchronizationPlan& plan = stages.plan();
+  const bool each = (plan.sharded_parameters && !plan.kept_after_backward) || plan.gather_each_forward;
+  const StepEnd end = each ? sharded_step(stages, pipeline, account) : replicated_step(stages, pipeline, account);
   const Seconds passes = end.replicas + tied_embedding(stages, account);
   for (std::size_t stage = 0; stage < stages.count(); ++stage)
     step.optimizer = std::max(step.optimizer, stages.at(stage).optimizer);
@@ -97,7 +98,8 @@ double closed_form_deviation(const Scenario& scenario) {
       scenario.schedule == PipelineSchedule::interleaved || scenario.schedule == PipelineSchedule::zero_bubble;
   const double by_schedule = reordered && degrees.micro_batches <= 4L * degrees.pp ? 0.10 : 0.05;
   // What every micro-batch gathers or reduces meets the stages' own traffic, which is not played either.
-  if (synchronization_plan(scenario).accumulated == 0) return by_schedule;
+  const SynchronizationPlan plan = synchronization_plan(scenario);
+  if (plan.accumulated == 0 && !plan.kept_after_backward) return by_schedule;
   return std::max(by_schedule, degrees.pp > 1 ? 0.25 : 0.10);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "models/estimate/kept_parameters.hpp"
 #include "models/estimate/link_queues.hpp"
 #include "models/estimate/reductions.hpp"
 #include "models/estimate/stage_units.hpp"
@@ -97,7 +98,8 @@ void add_after(StepAccount& account, const ReplicaStages& stages, Seconds after,
 
 StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account) {
   const SynchronizationPlan& plan = stages.plan();
-  const Seconds pipeline_end = pipeline.time();
+  const Seconds ideal = pipeline.time();
+  const Seconds pipeline_end = plan.kept_after_backward ? end_of_gathering_passes(stages, pipeline, account) : ideal;
   Seconds end = pipeline_end;
   Seconds reduced;
   Gathers gathers;
@@ -115,7 +117,7 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
     of_stage.push_back(reduce_stage(stages, s, units, stage_end));
     slowed.all += of_stage.back().computed - of_stage.back().met - stage_end;
     met += of_stage.back().met;
-    add_gathers(gathers, stages, units, pipeline.fill_before(s));
+    if (plan.gather_after_update) add_gathers(gathers, stages, units, pipeline.fill_before(s));
   }
   Seconds later;  // by which a stage's last gradients come later, as the stages behind it are slowed down
   for (std::size_t s = stages.count(); s-- > 0;) {
@@ -134,7 +136,7 @@ StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipel
     account.add_replicas(plan.gather, gathers.all, mean);
     account.step().bubble += gathers.exposed - mean;
   }
-  return {pipeline_end, end + gathers.exposed};
+  return {ideal, end + gathers.exposed};
 }
 
 }  // namespace stepcast

@@ -12,8 +12,8 @@ struct StepEnd {
   Seconds replicas;  ///< the last reduction, or gather of parameters
 };
 
-/// Of replicas that hold all parameters: buckets are reduced under (or after) the last backward pass, and ZeRO-1/2
-/// gathers what has been updated.
+/// Of replicas that reduce gradients under (or after) the last backward pass, bucket by bucket: those that hold all
+/// parameters, of which ZeRO-1/2 gathers what has been updated, and shards whose pipelines reduce once a step.
 StepEnd replicated_step(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account);
 
 /// Of replicas that gather parameters for every micro-batch (ZeRO-3 and all of FSDP): stages of which each works as it

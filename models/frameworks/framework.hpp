@@ -69,6 +69,9 @@ struct FrameworkProfile {
   std::vector<std::string> context_methods;  ///< names of ContextMethod that it offers, its default first; empty: each
   bool expert_parallel = false;
   bool pipelines_shard_gradients = true;  ///< zero-2 and zero-3 run beside pipeline parallelism
+  /// Shards beside pipeline parallelism: gradients of all micro-batches add up whole and are reduced once a step, and
+  /// parameters stay whole after a backward pass.
+  bool pipelines_accumulate = false;
   std::vector<std::string> expert_dispatches{
       "all_to_all"};                     ///< of ExpertDispatch that it offers; the first is its default
   bool needs_sequence_parallel = false;  ///< beside tensor parallelism, to cut experts or overlap products when asked

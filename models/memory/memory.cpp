@@ -90,17 +90,28 @@ Bytes unit_gradients(const Scenario& scenario, const StageLayers& layers) {
   return Bytes(layers.largest_unit * (parameter_bytes(scenario) + gradient_bytes(scenario)));
 }
 
-/// Copies of gradients on their way, and gathered parameters. `gradients`: all of the stage's, unsharded.
-Bytes synchronization_buffers(const Job& job, const StageLayers& layers, Bytes gradients) {
+/// Where a pipeline reduces wrapped layers once a step, gradients add up whole until then, and parameters that a
+/// backward pass has gathered stay.
+Bytes kept_whole(const Scenario& scenario, const SynchronizationPlan& plan, const StageParameters& parameters) {
+  const double summed = scenario.degrees.micro_batches > 1 ? gradient_bytes(scenario) : 0;
+  const double gathered = plan.kept_after_backward ? parameter_bytes(scenario) : 0;
+  return Bytes(summed * parameters.whole + gathered * (parameters.whole + parameters.frozen_whole));
+}
+
+/// Copies of gradients on their way, and gathered parameters.
+Bytes synchronization_buffers(const Job& job, const StageLayers& layers, const StageParameters& parameters) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
   const SynchronizationPlan plan = synchronization_plan(scenario);
   if (job.groups.data.size <= 1) return Bytes(0);
+  if (plan.wrapped_layers && plan.accumulated == 0)
+    return kept_whole(scenario, plan, parameters) + unit_gradients(scenario, layers);
   // Frameworks that wrap units reduce a unit's gradients at once, DeepSpeed's ZeRO-3 goes through buckets as well.
   if (plan.sharded_parameters)
     return Bytes(layers.largest_unit * (kUnitsGathered * parameter_bytes(scenario) + gradient_bytes(scenario))) +
            kBucketsAlive * framework.bucket;
   if (has_unit_gradients(plan)) return unit_gradients(scenario, layers);
+  const Bytes gradients(state_bytes(scenario).gradient * parameters.whole);
   // Frameworks that accumulate in one contiguous fp32 buffer send from it; the others copy into buckets.
   if (framework.main_gradients_fp32 && scenario.sharding != Sharding::zero2) return Bytes(0);
   // Under ZeRO-2 a chunk of an interleaved pipeline adds its gradients up whole, while the last one's leave bucket by
@@ -176,7 +187,6 @@ MemoryFootprint footprint(const Job& job, int stage) {
   const StageLayers layers = stage_layers(job, stage);
   MemoryFootprint out;
   const StageParameters parameters = parameters_of(job, stage);
-  const Bytes gradients(state_bytes(*job.scenario).gradient * parameters.whole);
   add_states(out, job, parameters);
   out.host = layers.offloaded;
   offload_optimizer(out, *job.scenario);
@@ -184,7 +194,7 @@ MemoryFootprint footprint(const Job& job, int stage) {
   const Moment fullest = fullest_moment(job, layers, out.gradients);
   out.gradients = fullest.gradients;
   out.activations = fullest.activations;
-  out.buffers = synchronization_buffers(job, layers, gradients) + message_buffers(*job.scenario, layers) +
+  out.buffers = synchronization_buffers(job, layers, parameters) + message_buffers(*job.scenario, layers) +
                 gradient_placeholders(*job.scenario, layers) + layers.fetched + fullest.casts;
   (job.device.is_cpu ? out.buffers : out.host) += checkpoint_copy(job);
   out.workspace = fullest.workspace + matrix_workspaces(job);

@@ -115,4 +115,25 @@ ShardedStage sharded_stage(const std::vector<UnitTimes>& units, const StageTraff
   return out;
 }
 
+KeptStage kept_stage(const std::vector<UnitTimes>& units, const StageTraffic& traffic, double slowdown) {
+  KeptStage out;
+  Seconds forward, backward;
+  std::vector<UnitTimes> gathering = units;
+  for (UnitTimes& unit : gathering) {
+    out.gathers += unit.gather_alone;
+    forward += unit.forward;
+    backward += unit.backward;
+    unit.reduce_alone = unit.reduce_flow = unit.contended = Seconds(0);
+  }
+  Streams streams(gathering, traffic, slowdown);
+  const Seconds first = streams.pass(true), slowed_first = streams.slowed();
+  const Seconds next = streams.pass(true), slowed_next = streams.slowed();
+  out.first = first - next;
+  out.forward = next - forward;
+  out.slowed_forward = slowed_next - slowed_first;
+  out.backward = streams.pass(false) - backward;
+  out.slowed_backward = streams.slowed() - slowed_next;
+  return out;
+}
+
 }  // namespace stepcast

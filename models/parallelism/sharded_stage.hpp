@@ -39,6 +39,16 @@ struct ShardedStage {
   [[nodiscard]] Seconds reduced(double micro_batches) const { return reductions * micro_batches - beside_last; }
 };
 
+/// By how much a stage's passes are longer where they gather parameters, which stay whole from a backward pass to the
+/// next forward pass (SynchronizationPlan::kept_after_backward), and gradients are reduced at the end of the step.
+struct KeptStage {
+  Seconds first;                            ///< more of the step's first forward pass, before which nothing has run
+  Seconds forward, backward;                ///< of a pass
+  Seconds slowed_forward, slowed_backward;  ///< of these, by what flows beside the computation
+  Seconds gathers;                          ///< of a pass, on idle links
+};
+KeptStage kept_stage(const std::vector<UnitTimes>& units, const StageTraffic& traffic, double slowdown);
+
 /// One recurrence over the units (docs/models/estimate.md): parameters are gathered two units ahead, gradients reduced
 /// behind; beside them the computation goes at 1 − `slowdown`.
 ShardedStage sharded_stage(const std::vector<UnitTimes>& units, const StageTraffic& traffic, double slowdown);

@@ -175,6 +175,7 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
   SynchronizationPlan plan;
   plan.overlap = scenario.spec.strategy.overlap_gradients.value_or(framework.overlap_gradients);
   plan.prefetch_backward = framework.backward_prefetch;
+  const bool once = framework.pipelines_accumulate && scenario.degrees.pp > 1;
   switch (scenario.sharding) {
     case Sharding::none:
       if (gathers_gradients(scenario.spec.strategy.compression)) plan.reduction = CollectiveKind::all_gather;
@@ -187,7 +188,7 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
       if (framework.updated_parameters == UpdatedParameters::broadcast) plan.gather = CollectiveKind::broadcast;
       // An interleaved chunk runs as many micro-batches in a row as there are stages.
       if (scenario.sharding == Sharding::zero2) {
-        plan.accumulated = scenario.degrees.vpp > 1 ? scenario.degrees.pp : 1;
+        plan.accumulated = once ? 0 : scenario.degrees.vpp > 1 ? scenario.degrees.pp : 1;
         plan.wrapped_layers = wraps_layers(framework);
         plan.gather_each_forward = plan.wrapped_layers && scenario.degrees.pp == 1;
       }
@@ -199,7 +200,8 @@ SynchronizationPlan synchronization_plan(const Scenario& scenario) {
     case Sharding::fsdp:
     case Sharding::hsdp:
       plan.reduction = plan.expert_reduction = CollectiveKind::reduce_scatter;
-      plan.accumulated = 1;
+      plan.accumulated = once ? 0 : 1;
+      plan.kept_after_backward = once;
       plan.sharded_parameters = plan.wrapped_layers = true;
       // Every implementation overlaps here; DeepSpeed's overlap_comm is off by default for stages 1 and 2 alone.
       plan.overlap = true;

@@ -24,8 +24,9 @@ struct SynchronizationPlan {
   bool gather_under_forward = false;  ///< … under the next forward pass instead of after the update
   /// … under every micro-batch's forward pass: FSDP's SHARD_GRAD_OP gives them up after each backward pass.
   bool gather_each_forward = false;
-  bool sharded_parameters = false;  ///< ZeRO-3, FSDP, HSDP: gathered unit by unit where they are used
-  bool wrapped_layers = false;      ///< FSDP's units, also of its SHARD_GRAD_OP: so many layers, whatever they hold
+  bool sharded_parameters = false;   ///< ZeRO-3, FSDP, HSDP: gathered unit by unit where they are used
+  bool kept_after_backward = false;  ///< … and whole from a backward pass to the next forward pass of its chunk
+  bool wrapped_layers = false;       ///< FSDP's units, also of its SHARD_GRAD_OP: so many layers, whatever they hold
   bool prefetch_backward = true;
 };
 SynchronizationPlan synchronization_plan(const Scenario& scenario);

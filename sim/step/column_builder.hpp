@@ -67,6 +67,7 @@ class ColumnBuilder {
     std::vector<int> synchronized;      ///< operations that the update waits for
     std::vector<int> parameters_ready;  ///< by unit: gather before the first forward pass (ZeRO-1/2)
     std::deque<int> unit_ends;          ///< last compute operations of the latest units (FSDP)
+    std::vector<bool> gathered;         ///< by chunk: its parameters are whole since a backward pass
   };
   /// An edge from a message that is still to be emitted.
   struct Awaited {
@@ -117,8 +118,8 @@ class ColumnBuilder {
   void reduce_chunk(int stage, int chunk);
   void reduce_rest(int stage);
   void reduce_tied_embedding();
-  /// Whether a pass gathers the parameters that it uses.
-  [[nodiscard]] bool gathers(const Slot& slot) const;
+  /// Whether a pass gathers the parameters that it uses. Passes are asked for in their order.
+  bool gathers(StageState& state, const Slot& slot) const;
   /// A gather may start when all but one of the units before its own are done; without prefetch, when all are.
   [[nodiscard]] std::vector<int> gather_waits_for(const StageState& state, bool forward) const;
 

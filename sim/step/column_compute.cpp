@@ -36,6 +36,7 @@ std::vector<int> ColumnBuilder::build() {
   for (int stage = 0; stage < stages_; ++stage) {
     state_.emplace_back();
     state_.back().units = &context_.units(column_.state[stage], stage);
+    state_.back().gathered.assign(static_cast<std::size_t>(job_.scenario->degrees.vpp), false);
     gather_before_forward(stage);
   }
   // A message may be wanted before the program that sends it has been emitted, so edges to it wait until the end.
@@ -133,7 +134,7 @@ void ColumnBuilder::emit_slot(int stage, int c, const Slot& slot, bool reduces) 
   StageState& state = state_[stage];
   const Chunk& chunk = job_at(stage).chunks[c];
   const bool forward = slot.phase == Phase::forward;
-  const bool own = gathers(slot);
+  const bool own = gathers(state, slot);
   const bool first_forward =
       forward && slot.micro_batch == 0 && plan_.gather_under_forward && !plan_.gather_each_forward;
   const bool cut = plan_.sharded_parameters || own || first_forward || (reduces && plan_.overlap);

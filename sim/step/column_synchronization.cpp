@@ -107,9 +107,14 @@ void ColumnBuilder::reduce_tied_embedding() {
   }
 }
 
-bool ColumnBuilder::gathers(const Slot& slot) const {
-  if (plan_.gather_each_forward) return slot.phase == Phase::forward;
-  return plan_.sharded_parameters && slot.phase != Phase::backward_weight;
+bool ColumnBuilder::gathers(StageState& state, const Slot& slot) const {
+  const bool forward = slot.phase == Phase::forward;
+  if (plan_.gather_each_forward) return forward;
+  if (!plan_.sharded_parameters || slot.phase == Phase::backward_weight) return false;
+  const auto chunk = static_cast<std::size_t>(slot.chunk);
+  const bool whole = state.gathered[chunk];
+  state.gathered[chunk] = plan_.kept_after_backward && !forward;
+  return !whole;
 }
 
 /// A gather may start when all but one of the units before its own are done; without prefetch, when all are.

@@ -77,7 +77,7 @@ class Draw {
     const std::string schedule = one_of({"1f1b", "gpipe", "zero-bubble", "interleaved-1f1b"});
     const int nodes = number({1, 2, 4, 8});
     Json strategy{{"framework", one_of({"pytorch-fsdp", "megatron-lm"})},
-                  {"sharding", one_of({"fsdp", "hsdp"})},
+                  {"sharding", one_of({"fsdp", "hsdp", "zero-2"})},
                   {"micro_batch", number({1, 2})},
                   {"tensor_parallel", number({1, 2})},
                   {"pipeline_parallel", number({2, 4, 8})},
@@ -296,6 +296,26 @@ TEST(ClosedForm, StagesOfANodeShareItsNic) {
                                      {"order", "tp-pp-cp-ep-dp"}})),
                 0, 0.05)
         << sharding;
+}
+
+// FSDP over one slow NIC: what every micro-batch gathers and reduces sets the pace on one stage; a pipeline reduces
+// once, and gathers in half of its passes or once.
+TEST(ClosedForm, WrappedLayersMeetOnASlowNetwork) {
+  for (const char* sharding : {"fsdp", "zero-2"})
+    for (const double gigabits : {25.0, 100.0, 400.0}) {
+      Json strategy{{"framework", "pytorch-fsdp"}, {"micro_batch", 1}, {"sharding", sharding}};
+      EXPECT_LT(std::abs(error_of(on_one_nic(2, gigabits, strategy))), 0.10) << sharding << ' ' << gigabits;
+      strategy["overlap_gradients"] = false;
+      if (strategy["sharding"] == "zero-2")
+        EXPECT_LT(std::abs(error_of(on_one_nic(2, gigabits, strategy))), 0.10) << "one after another " << gigabits;
+      strategy.erase("overlap_gradients");
+      for (const char* schedule : {"1f1b", "gpipe", "zero-bubble", "interleaved-1f1b"}) {
+        strategy.update({{"pipeline_parallel", 4}, {"schedule", schedule}});
+        if (schedule == std::string("interleaved-1f1b")) strategy["virtual_pipeline"] = 2;
+        EXPECT_LT(std::abs(error_of(on_one_nic(2, gigabits, strategy))), 0.25)
+            << sharding << ' ' << gigabits << ' ' << schedule;
+      }
+    }
 }
 
 // A network without blocks is one unit: it is gathered, computed and reduced one after another, where one micro-batch

@@ -73,6 +73,10 @@ std::vector<Case> cases() {
        8,
        leaves_of(2, 2),
        {{"framework", "pytorch-fsdp"}, {"sharding", "zero-2"}, {"micro_batch", 1}}},
+      {"shards of a pipeline that reduces once",
+       4,
+       leaves_of(2, 2),
+       {{"framework", "pytorch-fsdp"}, {"sharding", "fsdp"}, {"micro_batch", 1}, {"pipeline_parallel", 2}}},
   };
 }
 

@@ -48,6 +48,35 @@ PerUnit per_unit(const Json& strategy) {
   return {of_kind(CollectiveKind::all_gather) / units, of_kind(CollectiveKind::reduce_scatter) / units};
 }
 
+// PyTorch's pipelines reduce after the last of a stage's micro-batches. Parameters that a backward pass has gathered
+// stay whole until the next forward pass of their chunk: of 16 micro-batches' 32 passes 17 gather. Those that stay
+// whole from the forward pass on are gathered once.
+TEST(Synchronization, PipelinesOfPyTorchReduceOnceAStep) {
+  const Json pipeline{{"framework", "pytorch-fsdp"}, {"pipeline_parallel", 4}};
+  for (const Json& order : {Json{{"schedule", "1f1b"}}, Json{{"schedule", "gpipe"}}, Json{{"schedule", "zero-bubble"}},
+                            Json{{"schedule", "interleaved-1f1b"}, {"virtual_pipeline", 2}}})
+    for (const char* sharding : {"fsdp", "hsdp", "zero-2"}) {
+      Json strategy = pipeline;
+      strategy.update(order);
+      strategy["sharding"] = sharding;
+      const PerUnit counted = per_unit(strategy);
+      EXPECT_EQ(counted.reductions, 1) << strategy.dump();
+      EXPECT_EQ(counted.gathers, sharding == std::string("zero-2") ? 1 : 17) << strategy.dump();
+    }
+}
+
+TEST(Synchronization, OtherPipelinesReduceWhatTheyDoNotKeep) {
+  const PerUnit sharded =
+      per_unit({{"framework", "megatron-lm"}, {"sharding", "fsdp"}, {"pipeline_parallel", 4}, {"schedule", "1f1b"}});
+  EXPECT_EQ(sharded.gathers, 32);
+  EXPECT_EQ(sharded.reductions, 16);
+  Json strategy{{"framework", "meta-4d"}, {"sharding", "zero-2"}, {"pipeline_parallel", 4}, {"schedule", "1f1b"}};
+  EXPECT_EQ(per_unit(strategy).gathers, 1);
+  EXPECT_EQ(per_unit(strategy).reductions, 16);
+  strategy.update({{"schedule", "interleaved-1f1b"}, {"virtual_pipeline", 2}});
+  EXPECT_EQ(per_unit(strategy).reductions, 4);
+}
+
 // FSDP gives parameters up after the backward pass, whatever it shards; those of DeepSpeed's stage 2 are always whole.
 TEST(Synchronization, WrappedLayersAreGatheredInEveryMicroBatch) {
   for (const char* framework : {"pytorch-fsdp", "llm-foundry", "meta-4d"}) {

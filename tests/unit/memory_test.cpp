@@ -191,6 +191,22 @@ TEST(Buffers, WrappedLayersHoldOneUnitsGradientsBesideGatheredParameters) {
   EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 14);
 }
 
+// PyTorch's pipelines add up what they reduce once a step, and leave gathered parameters whole after backward passes.
+TEST(Buffers, PipelinesThatReduceOnceHoldAStageWhole) {
+  SmallJob small(2, 2, 7);
+  small.shard(Sharding::fsdp, 7);
+  small.framework().shardings = {"fsdp", "zero-2"};
+  small.framework().gradients_in_fp32 = true;
+  small.framework().pipelines_accumulate = true;
+  // 4e9 parameters of the first stage: 16-bit copies and fp32 sums. The embedding's gradients are on their way.
+  EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 4 * (2 + 4) + 2 * (2 + 4));
+  small.scenario.sharding = Sharding::zero2;
+  EXPECT_DOUBLE_EQ(small.stage(0).parameters.in(1_GB), 4 * 2);
+  EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 4 * 4 + 2 * (2 + 4));
+  small.scenario.degrees.micro_batches = 1;
+  EXPECT_DOUBLE_EQ(small.stage(0).buffers.in(1_GB), 2 * (2 + 4));
+}
+
 TEST(Buffers, BucketsAreCopiesUnlessGradientsAreContiguous) {
   SmallJob small(1, 2, 2);
   small.framework().bucket = 25_MiB;
