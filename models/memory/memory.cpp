@@ -153,14 +153,24 @@ int communicators(const Groups& groups) {
   return count;
 }
 
+/// Bytes of an optimizer's state variable.
+double state_element(const Scenario& scenario) {
+  const double element = parameter_bytes(scenario);
+  return scenario.spec.strategy.parameters_in_16_bit ? element : std::max<double>(element, sizeof(float));
+}
+
 /// ZeRO-Offload (Ren et al. 2021, arXiv 2101.06840): optimizer states live on the host, and gradients that are sharded
-/// go there as they are reduced.
-void offload_optimizer(MemoryFootprint& out, const Scenario& scenario) {
+/// go there as they are reduced. Processors update from gradients in the format of the states, which are copies of what
+/// is narrower or stays on the device (DeepSpeed runtime/zero/stage3.py: fp32_partitioned_groups_flat has gradients
+/// beside grad_partitions_flat_buffer; stage_1_and_2.py: single_partition_of_fp32_groups has).
+void offload_optimizer(MemoryFootprint& out, const Scenario& scenario, const OwnedParameters& owned) {
   if (!scenario.spec.strategy.offload_optimizer) return;
   out.host += out.optimizer;
   out.optimizer = Bytes(0);
   const bool sharded_gradients =
       synchronization_plan(scenario).sharded_parameters || scenario.sharding == Sharding::zero2;
+  const double element = state_element(scenario);
+  if (!sharded_gradients || state_bytes(scenario).gradient < element) out.host += Bytes(element * owned.all);
   if (!sharded_gradients) return;
   out.host += out.gradients;
   out.gradients = Bytes(0);
@@ -189,7 +199,7 @@ MemoryFootprint footprint(const Job& job, int stage) {
   const StageParameters parameters = parameters_of(job, stage);
   add_states(out, job, parameters);
   out.host = layers.offloaded;
-  offload_optimizer(out, *job.scenario);
+  offload_optimizer(out, *job.scenario, parameters.owned);
   out.optimizer += exchange_states(*job.scenario, parameters);
   const Moment fullest = fullest_moment(job, layers, out.gradients);
   out.gradients = fullest.gradients;
@@ -225,7 +235,7 @@ bool needs_no_more(const Job& job, int stage) {
 StateBytes state_bytes(const Scenario& scenario) {
   const double element = parameter_bytes(scenario);
   const bool mixed = element < 4, narrow = scenario.spec.strategy.parameters_in_16_bit;
-  const double full = mixed && !narrow ? 4 : element;  // of an optimizer's state variable
+  const double full = state_element(scenario);
   const OptimizerKind kind = optimizer_of(scenario);
   const double states = optimizer_state_bytes(outside_matrices(kind), full);
   const double of_matrices = optimizer_state_bytes(kind, full);

@@ -365,11 +365,18 @@ TEST(Offload, OptimizerStatesAndShardedGradientsLieOnTheHost) {
   MemoryFootprint m = small.stage(0);
   EXPECT_EQ(m.optimizer.value(), 0);
   EXPECT_DOUBLE_EQ(m.gradients.in(1_GB), 14);
-  EXPECT_DOUBLE_EQ(m.host.in(1_GB), 84);
+  // States of 12 bytes a parameter, and the fp32 gradients that processors update from.
+  EXPECT_DOUBLE_EQ(m.host.in(1_GB), 7 * (12 + 4));
   small.shard(Sharding::zero2, 7);
   m = small.stage(0);
   EXPECT_EQ(m.gradients.value(), 0);
-  EXPECT_DOUBLE_EQ(m.host.in(1_GB), (84 + 14) / 7.0);
+  EXPECT_DOUBLE_EQ(m.host.in(1_GB), 12 + 4 + 2) << "16-bit gradients arrive beside them";
+  small.shard(Sharding::zero3, 7);
+  EXPECT_DOUBLE_EQ(small.stage(0).host.in(1_GB), 12 + 4 + 2);
+  small.framework().main_gradients_fp32 = true;
+  EXPECT_DOUBLE_EQ(small.stage(0).host.in(1_GB), 12 + 4) << "those that arrive are fp32";
+  small.strategy().parameters_in_16_bit = true;
+  EXPECT_DOUBLE_EQ(small.stage(0).host.in(1_GB), 4 + 2);
 }
 
 TEST(Offload, FitsOnlyWithTheHostsMemory) {
@@ -377,9 +384,9 @@ TEST(Offload, FitsOnlyWithTheHostsMemory) {
   small.job.device.memory = 1_TB;
   small.strategy().offload_optimizer = true;
   small.node.accelerator_count = 2;
-  small.node.memory = 160_GB;  // 2 x 84
+  small.node.memory = 220_GB;  // 2 x 7 x 16
   EXPECT_FALSE(memory_of(small.job).fits);
-  small.node.memory = 170_GB;
+  small.node.memory = 230_GB;
   EXPECT_TRUE(memory_of(small.job).fits);
 }
 
