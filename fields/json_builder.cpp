@@ -23,10 +23,10 @@ bool JsonBuilder::told_overflow(const nlohmann::json::exception& failure) {
 
 bool JsonBuilder::key(string_t& name) {
   Level& level = levels_.back();
-  if (!level.keys.insert(name).second)
-    diagnostics_.error(child_pointer(pointer_to(levels_.size() - 1), name), "this key is given twice",
-                       "keep one of them");
   level.key = name;
+  if (level.keys.insert(name).second) return true;
+  const std::string at = child_pointer(pointer_to(levels_.size() - 1), name);
+  if (!may_repeat(at)) diagnostics_.error(at, "this key is given twice", "keep one of them");
   return true;
 }
 

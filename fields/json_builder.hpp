@@ -2,8 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fields/json_text.hpp"
@@ -12,6 +14,11 @@ namespace stepcast {
 
 /// A JSON file opened for reading; a folder or what cannot be read is a fault, and the stream then not open.
 std::ifstream open_json(const std::filesystem::path& file, Diagnostics& diagnostics);
+
+/// parse_json of what a program writes that gives some keys again and again: those whose pointer `may_repeat` takes are
+/// no fault, and their last value counts.
+Json parse_json(std::string_view text, Diagnostics& diagnostics,
+                const std::function<bool(std::string_view pointer)>& may_repeat);
 
 /// Builds a document from a parser's events. Keys given twice, which the plain parser would swallow, numbers that are
 /// not finite and values nested too deep are faults, with pointers.
@@ -40,6 +47,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
     std::size_t taken = 0;       ///< of an array: elements that are no longer in it
     [[nodiscard]] std::size_t count() const { return taken + value->size(); }
   };
+  /// Whether a key that is given again is no fault.
+  [[nodiscard]] virtual bool may_repeat(std::string_view /*pointer*/) const { return false; }
   /// A value inside the innermost level has just ended. False ends the reading.
   virtual bool finished_value() { return true; }
   /// Pointer of the value that comes next.

@@ -17,10 +17,13 @@ namespace stepcast {
 
 namespace {
 
+using RepeatedKeys = std::function<bool(std::string_view pointer)>;
+
 /// Says where a text stops being JSON by line and column.
 class TextBuilder : public JsonBuilder {
  public:
-  TextBuilder(Json& root, Diagnostics& faults, std::string_view text) : JsonBuilder(root, faults), text_(text) {}
+  TextBuilder(Json& root, Diagnostics& faults, std::string_view text, const RepeatedKeys& repeated)
+      : JsonBuilder(root, faults), text_(text), repeated_(repeated) {}
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) override {
     if (told_overflow(e)) return false;
@@ -38,8 +41,12 @@ class TextBuilder : public JsonBuilder {
     return false;
   }
 
+ protected:
+  [[nodiscard]] bool may_repeat(std::string_view pointer) const override { return repeated_ && repeated_(pointer); }
+
  private:
   std::string_view text_;
+  const RepeatedKeys& repeated_;
 };
 
 /// Reads at most one byte more than a document may have: devices have no size and no end.
@@ -55,7 +62,9 @@ std::string read_bounded(std::istream& in) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, Diagnostics& diagnostics) {
+Json parse_json(std::string_view text, Diagnostics& diagnostics) { return parse_json(text, diagnostics, nullptr); }
+
+Json parse_json(std::string_view text, Diagnostics& diagnostics, const RepeatedKeys& may_repeat) {
   if (text.size() > kMostJsonBytes) {
     diagnostics.error("", fmt::format("larger than {} MiB", kMostJsonBytes >> 20));
     return nullptr;
@@ -65,7 +74,7 @@ Json parse_json(std::string_view text, Diagnostics& diagnostics) {
     return nullptr;
   }
   Json root;
-  TextBuilder builder(root, diagnostics, text);
+  TextBuilder builder(root, diagnostics, text, may_repeat);
   const std::size_t faults = diagnostics.faults().size();
   Json::sax_parse(text.begin(), text.end(), &builder, Json::input_format_t::json, true, true);
   return diagnostics.faults().size() == faults ? root : Json(nullptr);

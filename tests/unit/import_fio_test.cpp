@@ -67,6 +67,24 @@ TEST(Fio, OldVersionsCountInKibibytesAndMicroseconds) {
   EXPECT_DOUBLE_EQ(import.rows[0]["latency_us"]["p99"].get<double>(), 900);
 }
 
+std::string with_percentiles(const std::string& percentiles) {
+  return R"({"fio version": "fio-3.1", "jobs": [{"jobname": "r", "groupid": 0, "error": 0, "job options": {"rw": "read"},
+      "read": {"io_bytes": 1048576, "io_kbytes": 1024, "bw": 1024, "runtime": 1000,
+      "clat_ns": {"mean": 2000, "percentile": {)" +
+         percentiles + "}}}}]}";
+}
+
+// fio 2.1.4 to 3.1 fill the list of percentiles up to twenty entries.
+TEST(Fio, FilledUpPercentilesAreNoKeysGivenTwice) {
+  const auto import = import_measured(
+      read_fio, with_percentiles(R"("50.000000": 1000, "99.000000": 3000, "0.00": 0, "0.00": 0, "0.00": 0)"));
+  EXPECT_EQ(import.faults, "");
+  ASSERT_EQ(import.rows.size(), 1U);
+  EXPECT_EQ(import.rows[0]["latency_us"]["p99"], 3);
+  EXPECT_THAT(import_measured(read_fio, with_percentiles(R"("50.000000": 1000, "50.000000": 3000)")).faults,
+              HasSubstr("/jobs/0/read/clat_ns/percentile/50.000000: this key is given twice"));
+}
+
 // fio 3.1 has bytes that were moved, and no rate in them yet.
 TEST(Fio, ARateMayBeInKibibytesAlone) {
   const auto import = import_measured(read_fio, R"({"fio version": "fio-3.1", "jobs": [{"jobname": "r", "groupid": 0,

@@ -6,6 +6,7 @@
 
 #include "calibration/importers/measured/rows.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "fields/json_builder.hpp"
 
 namespace stepcast {
 
@@ -52,6 +53,9 @@ std::vector<std::string> documents_in(std::string_view text) {
   }
   return out;
 }
+
+/// Versions from 2.1.4 to 3.1 fill the list of percentiles up to 20 with this key, each 0 (add_ddir_status_json).
+bool is_filler(std::string_view pointer) { return pointer.ends_with("/percentile/0.00"); }
 
 /// What older versions write otherwise, as later ones do: rates in KiB/s alone, and, before 3, KiB that were moved and
 /// microseconds (fio's stat.c, add_ddir_status_json).
@@ -262,7 +266,7 @@ void read_fio(std::string_view text, const std::string& /*file*/, const Measured
   if (texts.empty()) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
   std::vector<Json> documents;
   for (const std::string& one : texts) {
-    Json document = parse_json(one, diagnostics);
+    Json document = parse_json(one, diagnostics, is_filler);
     if (!diagnostics.ok()) return;
     if (!documents.empty() && !document.contains("jobs")) continue;  // what a signal has printed behind it
     bring_jobs_up_to_date(document);
