@@ -154,6 +154,10 @@ bool ArgumentList::has(const std::string& option) {
   return options_.contains(option);
 }
 
+bool ArgumentList::denies(const std::string& option) const {
+  return of_yaml_.contains(option) && !options_.contains(option);
+}
+
 std::vector<std::string> ArgumentList::values(const std::string& option) {
   if (!has(option)) return {};
   return options_.at(option);

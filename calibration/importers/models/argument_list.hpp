@@ -27,6 +27,8 @@ class ArgumentList {
   ArgumentList(std::string_view text, std::string_view call, std::string_view marks, Diagnostics& diagnostics);
 
   [[nodiscard]] bool has(const std::string& option);
+  /// Whether YAML sets an option to false.
+  [[nodiscard]] bool denies(const std::string& option) const;
   /// Words behind an option up to the next; empty for a flag.
   std::vector<std::string> values(const std::string& option);
   /// The first word behind an option, a fault when there is none; empty without the option.

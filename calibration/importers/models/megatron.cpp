@@ -7,6 +7,7 @@
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "calibration/importers/models/megatron_nodes.hpp"
 #include "calibration/importers/models/megatron_strategy.hpp"
+#include "calibration/importers/models/megatron_unread.hpp"
 #include "calibration/importers/models/megatron_yaml.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "models/scenario/scenario.hpp"
@@ -116,6 +117,7 @@ class MegatronReader {
     std::vector<std::string> unknown;
     for (const std::string& option : in_.list.unknown())
       if (!passed_over_(option)) unknown.push_back(option);
+    refuse_unread_sizes(in_, unknown);
     if (const std::string note = unknown_note(unknown); !note.empty()) in_.notes.push_back(note);
     for (std::string& note : in_.list.notes()) in_.notes.push_back(std::move(note));
     const int vocab = model_.shape["vocab"].get<int>();

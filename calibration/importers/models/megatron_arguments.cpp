@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace stepcast {
 
 MegatronArguments::MegatronArguments(std::string_view text, const ImportTarget& given, Diagnostics& faults)
@@ -13,6 +15,9 @@ MegatronArguments::MegatronArguments(std::string_view text, const ImportTarget& 
   degrees.pp = list.whole("--pipeline-model-parallel-size").value_or(1);
   degrees.cp = list.whole("--context-parallel-size").value_or(1);
   degrees.ep = first_of({"--expert-model-parallel-size", "--moe-expert-parallel-size"}).value_or(1);
+  // MindSpeed-LLM deals experts out to the tensor-parallel ranks instead of cutting them.
+  if (list.has("--moe-tp-extend-ep"))
+    degrees.ep = static_cast<int>(std::min(static_cast<long>(degrees.ep) * degrees.tp, 1L << 30));
 }
 
 int MegatronArguments::required(const std::string& option) {
@@ -22,8 +27,17 @@ int MegatronArguments::required(const std::string& option) {
 
 std::optional<int> MegatronArguments::first_of(std::initializer_list<const char*> options, int least) {
   std::optional<int> out;
-  for (const char* option : options)
-    if (const auto value = list.whole(option, least); value && !out) out = value;
+  std::string_view name;
+  for (const char* option : options) {
+    const auto value = list.whole(option, least);
+    if (!value) continue;
+    if (out && *out != *value)
+      diagnostics.error("", fmt::format("{}: found {}, but {}, which says the same, is {}", option, *value, name, *out),
+                        "keep one of them");
+    if (out) continue;
+    out = value;
+    name = option;
+  }
   return out;
 }
 

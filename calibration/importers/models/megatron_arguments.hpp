@@ -25,7 +25,7 @@ struct MegatronArguments {
 
   /// A whole number of at least 1; a fault, and 0, where the option is missing.
   int required(const std::string& option);
-  /// The first of several names of one option that is there.
+  /// The first of several names of one option that is there; a fault where two say different numbers.
   std::optional<int> first_of(std::initializer_list<const char*> options, int least = 1);
   /// The text of an option that takes one of a few words, whatever the case of its letters; empty without the option or
   /// where nothing says its value. Another word is a fault: what stands in for it would be somebody else's choice.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "calibration/importers/models/megatron_noop.hpp"
 #include "models/workload/model.hpp"
 
 namespace stepcast {
@@ -72,18 +73,39 @@ class ListReader {
   std::string_view rest_;
 };
 
-bool says(const ExpertLayers& how, std::string_view layers) {
-  for (int layer = 0; layer < static_cast<int>(layers.size()); ++layer) {
-    const bool has = layer >= how.dense && (layer - how.dense) % how.every == how.every - 1;
-    if (has != (layers[static_cast<std::size_t>(layer)] == '1')) return false;
-  }
-  return true;
+/// A character for each of so many layers.
+std::string expert_letters(const ExpertLayers& how, int layers) {
+  std::string out(static_cast<std::size_t>(std::max(0, layers)), '0');
+  for (long layer = static_cast<long>(how.dense) + how.every - 1; layer < layers; layer += how.every)
+    out[static_cast<std::size_t>(layer)] = '1';
+  return out;
+}
+
+/// The pair that says such letters; nothing where none does.
+std::optional<ExpertLayers> layers_by(const std::string& letters) {
+  const int first = static_cast<int>(std::min(letters.find('1'), letters.size()));
+  const int layers = static_cast<int>(letters.size());
+  for (int period = 1; period <= first + 1; ++period)
+    if (const ExpertLayers how{first - period + 1, period}; expert_letters(how, layers) == letters) return how;
+  return std::nullopt;
 }
 
 std::string without_marks(std::string_view text) {
   std::string plain(text);
   std::erase_if(plain, [](char c) { return std::string_view("[], '\"").find(c) != std::string_view::npos; });
   return plain;
+}
+
+/// Every how many-th of so many layers has experts, where a text says that and is no list.
+std::optional<int> frequency_in(std::string_view text, int layers) {
+  const std::string plain = without_marks(text);
+  int every = 0;
+  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), every);
+  const bool number = error == std::errc() && end == plain.data() + plain.size() && plain.front() != '0';
+  // Without its brackets [1,1,1,1] looks like one, too.
+  const bool list_of_all = static_cast<int>(plain.size()) == layers && plain.size() > 2;
+  const bool is_one = number && every > 0 && text.find('[') == std::string_view::npos && !list_of_all;
+  return is_one ? std::optional(every) : std::nullopt;
 }
 
 }  // namespace
@@ -116,20 +138,17 @@ std::string megatron_hybrid_layers(int layers, double attention_share, double ml
   return out;
 }
 
-std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers) {
-  const std::string plain = without_marks(text);
-  int every = 0;
-  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), every);
-  const bool number = error == std::errc() && end == plain.data() + plain.size() && plain.front() != '0';
-  // Without its brackets [1,1,1,1] looks like one, too.
-  const bool list_of_all = static_cast<int>(plain.size()) == layers && plain.size() > 2;
-  if (number && every > 0 && text.find('[') == std::string_view::npos && !list_of_all) return ExpertLayers{0, every};
-  const auto list = megatron_layer_list(text, layers);
-  if (!list) return std::nullopt;
-  const int first = static_cast<int>(std::min(list->find('1'), list->size()));
-  for (int period = 1; period <= first + 1; ++period)
-    if (const ExpertLayers how{first - period + 1, period}; says(how, *list)) return how;
-  return std::nullopt;
+std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers, int dense,
+                                                   const std::set<int>& noops) {
+  const auto every = frequency_in(text, layers);
+  if (every && dense == 0 && noops.empty()) return ExpertLayers{0, *every};
+  auto letters = every ? expert_letters({0, *every}, layers) : megatron_layer_list(text, layers);
+  if (!letters) return std::nullopt;
+  if (every && dense > 0)
+    for (int layer = 0; layer < layers; ++layer)
+      (*letters)[static_cast<std::size_t>(layer)] = layer % *every == 0 ? '1' : '0';
+  std::fill_n(letters->begin(), std::min<std::size_t>(letters->size(), static_cast<std::size_t>(dense)), '0');
+  return layers_by(without_noop_layers(*letters, noops));
 }
 
 }  // namespace stepcast

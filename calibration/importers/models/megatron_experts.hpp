@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,10 @@ std::optional<std::string> megatron_layer_list(std::string_view text, int layers
 std::string megatron_hybrid_layers(int layers, double attention_share, double mlp_share);
 
 /// --moe-layer-freq: a number, or such a list. Nothing where it is neither, or a list that no such pair says.
-/// Source: moe_freq_type in megatron/training/arguments.py.
-std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers);
+/// Source: moe_freq_type in megatron/training/arguments.py. `dense`: first layers that have none whatever it says
+/// (MindSpeed-LLM's --first-k-dense-replace, beside which every so many-th layer counts from 0); `noops`: layers among
+/// these that are none.
+std::optional<ExpertLayers> megatron_expert_layers(std::string_view text, int layers, int dense = 0,
+                                                   const std::set<int>& noops = {});
 
 }  // namespace stepcast

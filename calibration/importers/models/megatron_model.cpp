@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <functional>
 #include <map>
-#include <numeric>
 
 #include "calibration/importers/models/megatron_compressed.hpp"
 #include "calibration/importers/models/megatron_experts.hpp"
+#include "calibration/importers/models/megatron_latent.hpp"
+#include "calibration/importers/models/megatron_noop.hpp"
 #include "calibration/importers/models/megatron_pattern.hpp"
+#include "calibration/importers/models/megatron_routed.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/plain_text.hpp"
 #include "models/workload/model.hpp"
@@ -28,9 +28,10 @@ class ModelReader {
     refuse_other_kinds();
     shape();
     attention();
-    experts();
+    read_megatron_experts(in_, model_);
     halves();
     linear_blocks();
+    refuse_noops_in_patterns();
     rest_of_model();
     return std::move(model_);
   }
@@ -70,7 +71,8 @@ class ModelReader {
     pattern_ = megatron_layer_pattern(in_);
     const int layers = model_.layers = has_two_sides() ? two_sides() : megatron_layers(in_, pattern_);
     const int hidden = in_.required("--hidden-size");
-    model_.shape["layers"] = layers;
+    model_.noops = megatron_noop_layers(in_, layers);
+    model_.shape["layers"] = layers - static_cast<int>(model_.noops.size());
     model_.shape["hidden"] = hidden;
     model_.shape["heads"] = in_.required("--num-attention-heads");
     const bool gated = in_.list.has("--swiglu") || in_.list.has("--quick-geglu");
@@ -89,7 +91,10 @@ class ModelReader {
   /// Rows of the table as Megatron-LM pads them: whole multiples of 128 a tensor-parallel rank.
   int vocabulary() {
     for (const char* option : {"--padded-vocab-size", "--pad-vocab-size-to"})
-      if (const auto padded = in_.list.whole(option)) return *padded;
+      if (const auto padded = in_.list.whole(option)) {
+        for (const char* unpadded : {"--vocab-size", "--make-vocab-size-divisible-by"}) in_.list.ignore(unpadded);
+        return *padded;
+      }
     int size = in_.list.whole("--vocab-size").value_or(0);
     if (size == 0) size = in_.target.vocab_size.value_or(0);
     if (size == 0) size = usual_vocabulary();
@@ -132,16 +137,7 @@ class ModelReader {
       in_.list.ignore("--multi-latent-attention");
       return read_compressed_attention(in_, model_.shape, model_.layers);
     }
-    if (in_.list.has("--multi-latent-attention")) {
-      model_.shape.erase("head_dim");
-      // Defaults of MLATransformerConfig.
-      model_.shape["kv_lora_rank"] = in_.list.whole("--kv-lora-rank").value_or(512);
-      model_.shape["qk_nope_head_dim"] = in_.first_of({"--qk-head-dim", "--qk-nope-head-dim"}).value_or(128);
-      model_.shape["qk_rope_head_dim"] = in_.first_of({"--qk-pos-emb-head-dim", "--qk-rope-head-dim"}).value_or(64);
-      model_.shape["v_head_dim"] = in_.list.whole("--v-head-dim").value_or(128);
-      in_.copy(model_.shape, "q_lora_rank", "--q-lora-rank");
-      sparse_attention();
-    }
+    if (has_latent_attention(in_)) read_latent_attention(in_, model_.shape);
     if (in_.list.has("--window-size")) {
       const std::vector<std::string> window = in_.list.values("--window-size");
       int size = 0;
@@ -150,15 +146,6 @@ class ModelReader {
       if (size > 0) model_.shape["window"] = size;
       if (size > 0) global_layers();
     }
-  }
-
-  /// DeepSeek Sparse Attention; defaults of MLATransformerConfig.
-  void sparse_attention() {
-    const std::string variant = "--experimental-attention-variant";
-    if (!in_.list.has(variant) || in_.list.text(variant) != "dsa") return;
-    model_.shape["sparse_attention"] = {{"tokens", in_.list.whole("--dsa-indexer-topk").value_or(2048)},
-                                        {"indexer_heads", in_.list.whole("--dsa-indexer-n-heads").value_or(64)},
-                                        {"indexer_head_dim", in_.list.whole("--dsa-indexer-head-dim").value_or(128)}};
   }
 
   /// Every so many-th layer sees all tokens.
@@ -174,40 +161,13 @@ class ModelReader {
       in_.notes.push_back(fmt::format("{} {}: only a number is known, every layer has the window", option, text));
   }
 
-  void experts() {
-    const int experts = number_of_experts();
-    if (experts <= 1) return;  // 1 is Megatron-DeepSpeed's default: none
-    model_.shape["experts"] = experts;
-    model_.shape["top_k"] = in_.list.whole("--moe-router-topk").value_or(2);
-    if (in_.list.has("--moe-expert-parallel-size") || in_.list.has("--expert-interval")) deepspeed_experts();
-    in_.copy(model_.shape, "moe_ffn_hidden", "--moe-ffn-hidden-size");
-    in_.copy(model_.shape, "shared_expert_ffn", "--moe-shared-expert-intermediate-size");
-    in_.copy(model_.shape, "moe_latent", "--moe-latent-size");
-    in_.copy(model_.shape, "expert_groups", "--moe-router-num-groups");
-    in_.copy(model_.shape, "groups_per_token", "--moe-router-group-topk");
-    if (in_.list.has("--moe-layer-freq"))
-      layer_frequency(fmt::format("{}", fmt::join(in_.list.values("--moe-layer-freq"), "")));
-  }
-
-  /// Megatron-DeepSpeed takes a number for each layer that has experts; here all have the mean, in whole multiples of
-  /// the ranks that they are dealt out to, never more of these than the fewest experts (deepspeed/moe/layer.py).
-  int number_of_experts() {
-    const std::string option = "--num-experts";
-    const int first = in_.list.whole(option).value_or(0);
-    std::vector<int> numbers;
-    for (const std::string& word : in_.list.values(option)) numbers.push_back(whole_number(word).value_or(first));
-    if (numbers.size() < 2 ||
-        std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end())
-      return first;
-    const int fewest = std::max(1, *std::min_element(numbers.begin(), numbers.end()));
-    in_.degrees.ep = std::min(in_.degrees.ep, fewest);
-    const double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
-    const long shares = std::lround(sum / static_cast<double>(numbers.size()) / in_.degrees.ep);
-    // A model cannot have so many; what reads the description says so.
-    const int mean = static_cast<int>(std::min(shares * in_.degrees.ep, 1L << 30));
-    in_.notes.push_back(fmt::format("{} differs by layer, {} to {}: every layer is forecast with {}", option, fewest,
-                                    *std::max_element(numbers.begin(), numbers.end()), mean));
-    return mean;
+  /// Lists that say of every layer what it is would have to say it of layers that are none.
+  void refuse_noops_in_patterns() {
+    if (model_.noops.empty()) return;
+    for (const char* key : {"layer_pattern", "compressed_attention", "encoder_layers"})
+      if (model_.shape.contains(key))
+        in_.diagnostics.error("", fmt::format("--noop-layers: has no description beside {}", key),
+                              "a model whose layers are alike, but for dense ones in front");
   }
 
   /// Letters of the layers, which an option names or shares of them make.
@@ -313,26 +273,6 @@ class ModelReader {
                                             "that has linear attention",
                                             model_.layers));
     return {};
-  }
-
-  void layer_frequency(const std::string& text) {
-    const auto how = megatron_expert_layers(text, model_.layers);
-    if (!how)
-      return in_.diagnostics.error(
-          "", fmt::format("--moe-layer-freq: found {}", shown(text)),
-          is_unknown(text) ? kCallSaysIt
-                           : "a number, or a list like [0]*3+[1]*58 of all layers, with experts from one layer on or "
-                             "in every so many-th");
-    if (how->dense > 0) model_.shape["dense_layers"] = how->dense;
-    if (how->every > 1) model_.shape["moe_every"] = how->every;
-  }
-
-  /// Megatron-DeepSpeed's experts, by its own names and defaults (megatron/arguments.py).
-  void deepspeed_experts() {
-    model_.shape["top_k"] = in_.list.whole("--topk").value_or(1);
-    if (const int every = in_.list.whole("--expert-interval").value_or(2); every > 1) model_.shape["moe_every"] = every;
-    if (in_.list.has("--mlp-type") && in_.list.text("--mlp-type") == "residual")
-      model_.shape["shared_expert_ffn"] = model_.shape["ffn_hidden"];
   }
 
   void rest_of_model() {

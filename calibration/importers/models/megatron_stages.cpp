@@ -79,6 +79,19 @@ std::vector<int> megatron_stage_layers(const MegatronStages& how, Diagnostics& d
   return out;
 }
 
+std::vector<int> megatron_even_stages(const MegatronStages& how, Diagnostics& diagnostics) {
+  const int chunks = how.stages * how.chunks;
+  if (chunks < 2) return {};
+  if (how.layers % chunks != 0) {
+    diagnostics.error("",
+                      fmt::format("{} layers, those that do nothing included, do not fill {} stages of {} chunk{}",
+                                  how.layers, how.stages, how.chunks, how.chunks == 1 ? "" : "s"),
+                      "stages of equal layers (--num-layers, --noop-layers)");
+    return {};
+  }
+  return std::vector<int>(static_cast<std::size_t>(chunks), how.layers / chunks);
+}
+
 std::vector<int> megatron_layout_layers(const std::string& layout, Diagnostics& diagnostics) {
   const auto plain = unrolled(layout);
   if (!plain) {

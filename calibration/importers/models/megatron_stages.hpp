@@ -19,8 +19,11 @@ struct MegatronStages {
 /// get_num_layers_to_build in megatron/core/transformer/transformer_block.py.
 std::vector<int> megatron_stage_layers(const MegatronStages& how, Diagnostics& diagnostics);
 
-/// The same of --pipeline-model-parallel-layout, `Et*3|(tt|)*29m|L`: E embedding, t layer, m multi-token prediction, L
-/// loss, | between chunks, * repeats a letter or what is in parentheses. Source:
+/// Layers of each chunk in model order where every chunk has as many; a fault where they cannot.
+std::vector<int> megatron_even_stages(const MegatronStages& how, Diagnostics& diagnostics);
+
+/// Layers of each chunk by --pipeline-model-parallel-layout, `Et*3|(tt|)*29m|L`: E embedding, t layer, m multi-token
+/// prediction, L loss, | between chunks, * repeats a letter or what is in parentheses. Source:
 /// megatron/core/transformer/pipeline_parallel_layer_layout.py.
 std::vector<int> megatron_layout_layers(const std::string& layout, Diagnostics& diagnostics);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "calibration/importers/models/megatron_noop.hpp"
 #include "calibration/importers/models/megatron_stages.hpp"
 #include "calibration/importers/models/optimizer_names.hpp"
 #include "calibration/importers/text_file.hpp"
@@ -48,7 +49,8 @@ class StrategyReader {
     degree("pipeline_parallel", in_.degrees.pp);
     degree("context_parallel", in_.degrees.cp);
     degree("expert_parallel", in_.degrees.ep);
-    const int etp = in_.list.whole("--expert-tensor-parallel-size").value_or(in_.degrees.tp);
+    const int usual = in_.list.has("--moe-tp-extend-ep") ? 1 : in_.degrees.tp;
+    const int etp = in_.list.whole("--expert-tensor-parallel-size").value_or(usual);
     if (etp != in_.degrees.tp && model_.shape.contains("experts")) strategy_["expert_tensor_parallel"] = etp;
     in_.copy_flag(strategy_, "sequence_parallel", "--sequence-parallel");
     if (in_.degrees.tp == 1) strategy_.erase("sequence_parallel");
@@ -188,6 +190,7 @@ class StrategyReader {
                        ends || in_.list.has("--account-for-embedding-in-pipeline-split"),
                        ends || in_.list.has("--account-for-loss-in-pipeline-split")};
     std::vector<int> layers = megatron_stage_layers(how, in_.diagnostics);
+    if (layers.empty() && !model_.noops.empty()) layers = megatron_even_stages(how, in_.diagnostics);
     if (in_.list.has("--pipeline-model-parallel-layout")) {
       // Its commas, which only please the eye, are blanks here.
       const std::vector<std::string> parts = in_.list.values("--pipeline-model-parallel-layout");
@@ -198,6 +201,7 @@ class StrategyReader {
       chunks = static_cast<int>(layers.size()) / in_.degrees.pp;
     }
     if (chunks > 1) strategy_["virtual_pipeline"] = chunks;
+    leave_out_noop_layers(layers, model_.noops);
     for (int& part : layers) part *= model_.halves;
     if (!layers.empty() && in_.degrees.pp > 1) strategy_["stage_layers"] = layers;
   }
@@ -211,8 +215,8 @@ class StrategyReader {
     in_.list.ignore("--deepspeed-activation-checkpointing");
     recomputed_layers();
     const std::vector<std::string> modules = in_.list.values("--recompute-modules");
-    if ((granularity == "selective" || in_.list.has("--recompute-activations")) && modules.empty())
-      strategy_["recompute"] = "selective";
+    const bool activations = in_.list.has("--recompute-activations");
+    if ((granularity == "selective" || activations) && modules.empty()) strategy_["recompute"] = "selective";
     if (modules.empty() || granularity == "full") return;
     const std::map<std::string, std::string> names{{"core_attn", "attention_core"},
                                                    {"mla_up_proj", "attention"},

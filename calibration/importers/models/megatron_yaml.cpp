@@ -421,6 +421,8 @@ class YamlArguments {
   }
 
   void emit_value(const std::string& option, const Json& value) {
+    // Ranks of latents, which a dump states all the same, would say that there are some.
+    if (value == false && option == "multi_latent_attention") return emit(option + ":", "false");
     if (value == false) return;
     if (value == true) return emit(option);
     // Most keys of a dump are the class's defaults: 0, none, empty.
