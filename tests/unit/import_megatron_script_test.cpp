@@ -213,6 +213,18 @@ TEST(MegatronScript, NodesComeFromTheHeadOfABatchScript) {
   EXPECT_THAT(faults_of(run), AllOf(HasSubstr("found \"$SLURM_NNODES\""), HasSubstr("--nodes says it")));
 }
 
+// Slurm tells a job the same in several variables (sbatch(1)).
+TEST(MegatronScript, VariablesOfSlurmAreWhatTheHeadAsksFor) {
+  const auto nodes = [](const std::string& head, const std::string& expression) {
+    return of("#!/bin/bash\n" + head + "\ntorchrun --nnodes " + expression + " pretrain_gpt.py " + kSmall)
+        .scenario["cluster"]["nodes"];
+  };
+  EXPECT_EQ(nodes("#SBATCH --nodes=4", "$SLURM_JOB_NUM_NODES"), 4);
+  EXPECT_EQ(nodes("#SBATCH -N 4", "${SLURM_JOB_NUM_NODES}"), 4);
+  EXPECT_EQ(nodes("#SBATCH -n 32\n#SBATCH --ntasks-per-node=8", "$((SLURM_NTASKS / SLURM_NTASKS_PER_NODE))"), 4);
+  EXPECT_EQ(nodes("#SBATCH --ntasks 32 --gpus-per-node 8", "$((SLURM_NPROCS / SLURM_GPUS_ON_NODE))"), 4);
+}
+
 TEST(MegatronScript, ProcessesOfANodeAreItsDevices) {
   const std::string run = "pretrain_gpt.py " + std::string(kSmall);
   const ImportedScenario half = of("torchrun --nnodes 8 --nproc_per_node 4 " + run);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -43,7 +44,30 @@ std::string without_underscores(std::string text) {
   return text;
 }
 
-/// Slurm sets SLURM_NNODES to what the head of a batch script asks for (sbatch(1)).
+/// What the head of a batch script asks for, and the variables in which Slurm tells it to the job (sbatch(1)).
+struct SlurmRequest {
+  std::string_view option, letter, variable, same;
+};
+constexpr std::array kSlurmRequests{SlurmRequest{"--nodes", "-N", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"},
+                                    SlurmRequest{"--ntasks", "-n", "SLURM_NTASKS", "SLURM_NPROCS"},
+                                    SlurmRequest{"--ntasks-per-node", "", "SLURM_NTASKS_PER_NODE", ""},
+                                    SlurmRequest{"--gpus-per-node", "", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}};
+
+/// What words of a line `#SBATCH …` say of one request; the last counts, and ranges say nothing.
+void take_request(const SlurmRequest& request, const std::vector<std::string_view>& words, ShellValues& values) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string_view value;
+    if (words[i].starts_with(request.option) && words[i].substr(request.option.size()).starts_with('='))
+      value = words[i].substr(request.option.size() + 1);
+    const bool named = words[i] == request.option || (!request.letter.empty() && words[i] == request.letter);
+    if (named && i + 1 < words.size()) value = words[i + 1];
+    if (!whole_number(value)) continue;
+    for (const std::string_view variable : {request.variable, request.same})
+      if (!variable.empty()) values.assign(std::string(variable), std::string(value));
+  }
+}
+
+/// Arguments and variables of a call, and those that Slurm sets.
 ShellValues environment_of(std::string_view script, std::string_view call) {
   ShellValues out;
   int arguments = 0;
@@ -59,12 +83,7 @@ ShellValues environment_of(std::string_view script, std::string_view call) {
   for (const std::string_view line : lines_of(script)) {
     if (!line.starts_with("#SBATCH")) continue;
     const std::vector<std::string_view> words = words_of(line);
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      std::string_view value;
-      if (words[i].starts_with("--nodes=")) value = words[i].substr(8);
-      if ((words[i] == "-N" || words[i] == "--nodes") && i + 1 < words.size()) value = words[i + 1];
-      if (whole_number(value)) out.assign("SLURM_NNODES", std::string(value));
-    }
+    for (const SlurmRequest& request : kSlurmRequests) take_request(request, words, out);
   }
   return out;
 }

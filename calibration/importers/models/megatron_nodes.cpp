@@ -30,8 +30,8 @@ int launched(MegatronArguments& arguments, const ImportTarget& target, std::init
 /// processes; no number where it does not say.
 MegatronNodes nodes_of_script(MegatronArguments& arguments, const ImportTarget& target, const Node& node, long unit,
                               const Catalog& catalog) {
-  const int nodes =
-      launched(arguments, target, {"--nnodes", "--num_nodes"}, {"NNODES", "NUM_NODES", "SLURM_NNODES"}, "--nodes");
+  const int nodes = launched(arguments, target, {"--nnodes", "--num_nodes"},
+                             {"NNODES", "NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, "--nodes");
   const int processes =
       launched(arguments, target, {"--nproc_per_node", "--nproc-per-node", "--num_gpus"}, {"GPUS_PER_NODE"}, "--node");
   const long devices = static_cast<long>(processes) * nodes;
