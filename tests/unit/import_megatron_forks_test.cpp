@@ -87,6 +87,18 @@ TEST(MegatronForks, LayersThatDoNothingAreTheModels) {
               HasSubstr("8 layers, those that do nothing included, do not fill 3 stages of 1 chunk"));
 }
 
+TEST(MegatronForks, AListSaysTheLayersOfStages) {
+  const auto staged = [](const std::string& rest) { return of(kSmall + "--pipeline-model-parallel-size 4 " + rest); };
+  EXPECT_EQ(staged("--num-layer-list 3,2,1,2").scenario["strategy"]["stage_layers"], Json({3, 2, 1, 2}));
+  EXPECT_EQ(staged("--num-layer-list 3,2,1,2 --noop-layers 7").scenario["strategy"]["stage_layers"],
+            Json({3, 2, 1, 1}));
+  EXPECT_THAT(staged("--num-layer-list 4,4").faults, HasSubstr("found 2 numbers, expected one for each of 4 stages"));
+  EXPECT_THAT(staged("--num-layer-list 3,2,2,2").faults, HasSubstr("its 9 layers are not the 8 of --num-layers"));
+  EXPECT_THAT(staged("--num-layer-list x").faults, HasSubstr("--num-layer-list: found \"x\""));
+  EXPECT_THAT(staged("--num-layer-list 3,2,1,2 --decoder-last-pipeline-num-layers 2").faults,
+              HasSubstr("stands beside another option"));
+}
+
 // Pai-Megatron-Patch's program for DeepSeek-V2, whose attention is latent without a switch: 236 G.
 TEST(MegatronForks, PaisNamesMakeTheSameModel) {
   const std::string arguments =

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
+#include "calibration/importers/models/megatron_compressed.hpp"
 #include "calibration/importers/text_file.hpp"
 
 namespace stepcast {
@@ -77,6 +79,26 @@ std::vector<int> megatron_stage_layers(const MegatronStages& how, Diagnostics& d
   out.front() -= embedding;
   out.back() -= loss;
   return out;
+}
+
+std::vector<int> megatron_listed_stages(const std::string& list, const MegatronStages& how, Diagnostics& diagnostics) {
+  const std::string option = "--num-layer-list";
+  const auto fail = [&](const std::string& what, const std::string& suggestion) {
+    diagnostics.error("", fmt::format("{}: {}", option, what), suggestion);
+    return std::vector<int>{};
+  };
+  const auto numbers = megatron_numbers(list);
+  if (!numbers) return fail(fmt::format("found {}", shown(list)), is_unknown(list) ? kCallSaysIt : "as 20,20,20,18");
+  if (how.chunks > 1 || how.first || how.last || how.embedding_counts || how.loss_counts)
+    return fail("stands beside another option that cuts the layers over stages", "one of them");
+  if (static_cast<int>(numbers->size()) != how.stages)
+    return fail(fmt::format("found {} numbers, expected one for each of {} stages", numbers->size(), how.stages),
+                "--pipeline-model-parallel-size says how many stages there are");
+  const long sum = std::accumulate(numbers->begin(), numbers->end(), 0L);
+  if (sum != how.layers)
+    return fail(fmt::format("its {} layers are not the {} of --num-layers", sum, how.layers),
+                "numbers that come to them");
+  return *numbers;
 }
 
 std::vector<int> megatron_even_stages(const MegatronStages& how, Diagnostics& diagnostics) {

@@ -19,6 +19,9 @@ struct MegatronStages {
 /// get_num_layers_to_build in megatron/core/transformer/transformer_block.py.
 std::vector<int> megatron_stage_layers(const MegatronStages& how, Diagnostics& diagnostics);
 
+/// The same of MindSpeed-LLM's --num-layer-list, `20,20,20,18`: a number for each stage, none of which has chunks.
+std::vector<int> megatron_listed_stages(const std::string& list, const MegatronStages& how, Diagnostics& diagnostics);
+
 /// Layers of each chunk in model order where every chunk has as many; a fault where they cannot.
 std::vector<int> megatron_even_stages(const MegatronStages& how, Diagnostics& diagnostics);
 

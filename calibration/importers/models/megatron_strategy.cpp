@@ -190,6 +190,10 @@ class StrategyReader {
                        ends || in_.list.has("--account-for-embedding-in-pipeline-split"),
                        ends || in_.list.has("--account-for-loss-in-pipeline-split")};
     std::vector<int> layers = megatron_stage_layers(how, in_.diagnostics);
+    if (in_.list.has("--num-layer-list")) {
+      const std::vector<std::string> numbers = in_.list.values("--num-layer-list");
+      layers = megatron_listed_stages(fmt::format("{}", fmt::join(numbers, ",")), how, in_.diagnostics);
+    }
     if (layers.empty() && !model_.noops.empty()) layers = megatron_even_stages(how, in_.diagnostics);
     if (in_.list.has("--pipeline-model-parallel-layout")) {
       // Its commas, which only please the eye, are blanks here.
