@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <pugixml.hpp>
 #include <set>
@@ -78,6 +79,7 @@ class TopologyReader {
     }
     read_document(document);
     if (diagnostics_.ok()) join_links();
+    if (diagnostics_.ok()) note_slow_path();
     return std::move(wiring_);
   }
 
@@ -152,38 +154,83 @@ class TopologyReader {
     for (const pugi::xml_node child : elements_of(cpu)) {
       const std::string_view name = child.name();
       if (name == "pci") {
-        read_pci(child, numa, -1);
+        read_pci(child, {numa, -1, {}});
       } else if (name == "nic") {
-        read_nic(child, {}, {numa, -1});
+        read_nic(child, {}, {numa, -1, {}});
       } else {
         unknown(child);
       }
     }
   }
 
-  struct Place {
-    int numa, bridge;
+  /// A PCIe link by what it carries, and how its file states it.
+  struct PcieLink {
+    double lanes = 0;  ///< of generation 1 that are as fast; 0: not told
+    std::string stated;
   };
 
-  void read_pci(pugi::xml_node pci, int numa, int bridge) {
+  struct Place {
+    int numa, bridge;
+    PcieLink slowest;  ///< from the processor on
+  };
+
+  void read_pci(pugi::xml_node pci, Place place) {
     check_attributes(pci);
     const std::string address = read_address(pci);
+    if (const PcieLink own = pcie_link(pci); own.lanes > 0)
+      if (place.slowest.lanes == 0 || own.lanes < place.slowest.lanes) place.slowest = own;
     bool inner = false;
     for (const pugi::xml_node child : elements_of(pci)) {
       const std::string_view name = child.name();
       inner = true;
       if (name == "pci") {
-        if (bridge < 0) bridge = bridges_++;
-        read_pci(child, numa, bridge);
+        if (place.bridge < 0) place.bridge = bridges_++;
+        read_pci(child, place);
       } else if (name == "gpu") {
-        read_gpu(child, pci, address, {numa, bridge});
+        read_gpu(child, pci, address, place);
       } else if (name == "nic") {
-        read_nic(child, pci, {numa, bridge});
+        read_nic(child, pci, place);
       } else {
         unknown(child);
       }
     }
-    if (!inner) read_function(pci, address, {numa, bridge});
+    if (!inner) read_function(pci, address, place);
+  }
+
+  /// Each generation is twice as fast as the one before; a width that is not told is 16 (NCCL's kvDictPciGen and
+  /// ncclTopoAddPci, graph/topo.cc).
+  PcieLink pcie_link(pugi::xml_node pci) {
+    constexpr int kUsualWidth = 16, kWidest = 32;
+    const int gen = generation(pci);
+    int width = integer(pci, "link_width", 0, 255).value_or(0);
+    if (width == 0 || width > kWidest) width = kUsualWidth;
+    if (gen == 0) return {};
+    return {std::ldexp(width, gen - 1),
+            fmt::format("{}, {} lanes of {}", shown(text(pci, "busid")), width, text(pci, "link_speed"))};
+  }
+
+  /// 16 lanes of which are as fast as a link, or the next that are no faster; 1 below that.
+  static int generation_of(const PcieLink& link) {
+    constexpr int kLanes = 16;
+    return link.lanes == 0 ? 0 : std::max(1, static_cast<int>(std::floor(std::log2(link.lanes / kLanes))) + 1);
+  }
+
+  /// Of accelerators that meet over PCIe, what a node says of it, where their own links are not what counts.
+  void note_slow_path() {
+    const auto linked = [](const WiredAccelerator& one) { return one.switch_links > 0; };
+    const bool other = std::any_of(wiring_.accelerators.begin(), wiring_.accelerators.end(),
+                                   [](const WiredAccelerator& one) { return one.path_gen != one.pcie_gen; });
+    if (!other || !wiring_.links.empty() || wiring_.accelerators.size() < 2 ||
+        std::any_of(wiring_.accelerators.begin(), wiring_.accelerators.end(), linked))
+      return;
+    const int gen = generation_of(slowest_);
+    wiring_.notes.push_back(fmt::format(
+        "PCIe to accelerators is as fast as its slowest link, {}: taken as 16 lanes of generation {}, {}; collectives "
+        "are forecast with the accelerator's own PCIe all the same",
+        slowest_.stated, gen,
+        std::ldexp(16, gen - 1) == slowest_.lanes  ? "which are as fast"
+        : std::ldexp(16, gen - 1) < slowest_.lanes ? "the next that are no faster"
+                                                   : "the slowest that there are"));
   }
 
   std::string read_address(pugi::xml_node pci) {
@@ -198,7 +245,7 @@ class TopologyReader {
   }
 
   /// A function without inner elements: NCCL would ask the machine about it; here its class must do.
-  void read_function(pugi::xml_node pci, const std::string& address, Place place) {
+  void read_function(pugi::xml_node pci, const std::string& address, const Place& place) {
     const std::optional<unsigned> code = hexadecimal(pci, "class");
     if (!code) {
       if (!pci.attribute("class")) ++wiring_.untold_functions;
@@ -223,13 +270,16 @@ class TopologyReader {
     return (kind == kVga || k3d == kind || kind == kDisplay || kind == kAccelerator) && of_maker;
   }
 
-  WiredAccelerator& add_accelerator(pugi::xml_node pci, const std::string& address, Place place) {
+  WiredAccelerator& add_accelerator(pugi::xml_node pci, const std::string& address, const Place& place) {
     WiredAccelerator one;
     one.name = address;
     one.pci = ids(pci);
     one.numa = place.numa;
     one.bridge = place.bridge;
     one.pcie_gen = generation(pci);
+    one.path_gen = generation_of(place.slowest);
+    if (place.slowest.lanes > 0 && (slowest_.lanes == 0 || place.slowest.lanes < slowest_.lanes))
+      slowest_ = place.slowest;
     if (!wiring_.accelerators.empty() && wiring_.accelerators.front().pci != one.pci)
       fault(pci, fmt::format("accelerators of two kinds, {} and {}", wiring_.accelerators.front().pci, one.pci),
             "a node of the catalogue has one kind");
@@ -238,7 +288,7 @@ class TopologyReader {
     return wiring_.accelerators.back();
   }
 
-  void read_gpu(pugi::xml_node gpu, pugi::xml_node pci, const std::string& address, Place place) {
+  void read_gpu(pugi::xml_node gpu, pugi::xml_node pci, const std::string& address, const Place& place) {
     check_attributes(gpu);
     const int index = static_cast<int>(wiring_.accelerators.size());
     WiredAccelerator& one = add_accelerator(pci, address, place);
@@ -280,7 +330,7 @@ class TopologyReader {
                         hexadecimal(link, "tclass").value_or(0), where(link)});
   }
 
-  void read_nic(pugi::xml_node nic, pugi::xml_node pci, Place place) {
+  void read_nic(pugi::xml_node nic, pugi::xml_node pci, const Place& place) {
     check_attributes(nic);
     for (const pugi::xml_node net : elements_of(nic)) {
       if (std::string_view(net.name()) != "net") {
@@ -299,7 +349,7 @@ class TopologyReader {
     }
   }
 
-  void add_nic(pugi::xml_node pci, std::string name, pugi::xml_node net, Place place) {
+  void add_nic(pugi::xml_node pci, std::string name, pugi::xml_node net, const Place& place) {
     WiredNic nic;
     nic.numa = place.numa;
     nic.bridge = place.bridge;
@@ -493,6 +543,7 @@ class TopologyReader {
   std::set<std::string> addresses_, hosts_, interfaces_, virtual_;
   std::map<std::string, int> unknown_elements_;
   int first_numa_ = 0, next_numa_ = 0;  ///< of the machine being read, and of the next
+  PcieLink slowest_;                    ///< between any accelerator and its processor
   int bridges_ = 0, other_functions_ = 0, to_cpu_ = 0, to_itself_ = 0;
 };
 

@@ -59,6 +59,15 @@ NodeInterconnect link_by_link(const Wiring& wiring) {
   return out;
 }
 
+/// The slowest path counts where accelerators wait for one another; 0: none is told.
+int slowest_generation(const Wiring& wiring) {
+  int out = 0;
+  for (const WiredAccelerator& one : wiring.accelerators)
+    if (const int own = one.path_gen > 0 ? one.path_gen : one.pcie_gen; own > 0)
+      out = out == 0 ? own : std::min(out, own);
+  return out;
+}
+
 bool has_rdma(const WiredNic& nic) {
   if (nic.kind) return *nic.kind != NetworkKind::ethernet_tcp;
   return !nic_name_allows(nic.name, NetworkKind::ethernet_tcp);
@@ -99,7 +108,7 @@ NodeInterconnect interconnect_of_wiring(const Wiring& wiring, int links_of_one) 
   }
   NodeInterconnect out;
   out.kind = wiring.accelerators.size() < 2 ? NodeTopology::single : NodeTopology::pcie;
-  for (const WiredAccelerator& one : wiring.accelerators) out.pcie_gen = std::max(out.pcie_gen, one.pcie_gen);
+  out.pcie_gen = slowest_generation(wiring);
   if (out.kind == NodeTopology::single) out.pcie_gen = 0;
   return out;
 }

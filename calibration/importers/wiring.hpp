@@ -19,6 +19,7 @@ struct WiredAccelerator {
   int numa = -1;         ///< NUMA node
   int bridge = -1;       ///< outermost PCIe switch above it: equal numbers share one; −1: none
   int pcie_gen = 0;      ///< of its own link
+  int path_gen = 0;      ///< 16 lanes of which are as fast as the slowest PCIe link up to the processor; 0: not told
   int switch_links = 0;  ///< native links into switches
 };
 

@@ -297,5 +297,50 @@ TEST(NcclTopology, ALinkTellsTheLeastGeneration) {
     EXPECT_TRUE(one->pcie_gen == 0 || one->pcie_gen >= 5) << one->id;
 }
 
+/// Two GPUs below a switch, whose links are stated as `link_speed="…" link_width="…"`.
+std::string below_switch(const std::string& uplink, const std::string& own) {
+  std::string out =
+      "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:20:00.0\" class=\"0x060400\" " + uplink + ">";
+  for (int i = 0; i < 2; ++i)
+    out += fmt::format(
+        "<pci busid=\"0000:2{0}:00.0\" class=\"0x030200\" vendor=\"0x10de\" device=\"0x2331\" {1}>"
+        "<gpu dev=\"{0}\" sm=\"90\" rank=\"{0}\" gdr=\"1\"/></pci>",
+        i + 1, own);
+  return out + "</pci></cpu></system>";
+}
+
+std::string link_of(const char* speed, int width) {
+  return fmt::format("link_speed=\"{} GT/s PCIe\" link_width=\"{}\"", speed, width);
+}
+
+// As NCCL has it: the slowest link up to the processor counts, by its lanes and their rate.
+TEST(NcclTopology, ThePathToTheProcessorSaysHowFastPcieIs) {
+  struct Case {
+    std::string uplink, own;
+    int gen;
+    const char* says;  ///< null: nothing
+  };
+  const std::string wide = link_of("32.0", 16);
+  for (const Case& one :
+       {Case{wide, wide, 5, nullptr}, Case{"", wide, 5, nullptr}, Case{link_of("32.0", 0), wide, 5, nullptr},
+        Case{link_of("16.0", 16), wide, 4, "20:00.0\", 16 lanes of 16.0 GT/s"},
+        Case{wide, link_of("32.0", 8), 4,
+             "8 lanes of 32.0 GT/s PCIe: taken as 16 lanes of generation 4, "
+             "which are as fast"},
+        Case{link_of("8.0", 4), wide, 1, "of generation 1, which are as fast"},
+        Case{link_of("16.0", 12), wide, 3, "of generation 3, the next that are no faster"},
+        Case{link_of("2.5", 8), wide, 1, "of generation 1, the slowest that there are"}}) {
+    Diagnostics diagnostics("t.xml");
+    const Wiring wiring = read_nccl_topology(below_switch(one.uplink, one.own), diagnostics);
+    EXPECT_EQ(diagnostics.faults().size(), 0U);
+    EXPECT_EQ(interconnect_of_wiring(wiring, 0).pcie_gen, one.gen) << one.uplink << one.own;
+    const std::string notes = Json(wiring.notes).dump();
+    if (one.says)
+      EXPECT_THAT(notes, HasSubstr(Json(one.says).dump().substr(1, Json(one.says).dump().size() - 2)));
+    else
+      EXPECT_EQ(notes, "[]");
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::import_nccl_topology_test
