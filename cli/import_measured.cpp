@@ -95,7 +95,12 @@ ImportAction prepare_imb(CLI::App& app) {
   return into_results("imb", read_imb, hints);
 }
 
-ImportAction prepare_fio(CLI::App&) { return into_results("fio", read_fio, std::make_shared<MeasuredHints>()); }
+ImportAction prepare_fio(CLI::App& app) {
+  auto hints = std::make_shared<MeasuredHints>();
+  app.add_option("--pattern", hints->pattern, "How jobs read and wrote that do not state it (rw)")
+      ->check(CLI::IsMember({"sequential", "random"}));
+  return into_results("fio", read_fio, hints);
+}
 ImportAction prepare_nvidia_smi(CLI::App& app) { return power(app, "nvidia-smi", read_nvidia_smi); }
 ImportAction prepare_dcgm(CLI::App& app) { return power(app, "dcgm", read_dcgm); }
 ImportAction prepare_prometheus(CLI::App& app) {

@@ -8,6 +8,7 @@ namespace stepcast::import_fio_test {
 namespace {
 
 using test::import_measured;
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string job(const std::string& name, int group, double mean) {
@@ -58,13 +59,31 @@ TEST(Fio, TextAroundTheDocumentIsPassedOver) {
 TEST(Fio, OldVersionsCountInKibibytesAndMicroseconds) {
   const auto import = import_measured(read_fio, R"({"fio version": "fio-2.2.10", "jobs": [{"jobname": "r", "groupid": 0,
       "error": 0, "read": {"io_bytes": 7116, "bw": 275, "iops": 68.99, "runtime": 25788,
-      "clat": {"min": 50, "max": 6000, "mean": 14000.5, "stddev": 2.5, "percentile": {"99.000000": 900}}}}]})");
+      "clat": {"min": 50, "max": 6000, "mean": 14000.5, "stddev": 2.5, "percentile": {"99.000000": 900}}}}]})",
+                                      {.pattern = "random"});
   EXPECT_EQ(import.faults, "");
   ASSERT_EQ(import.rows.size(), 1U);
   EXPECT_EQ(import.rows[0]["size_bytes"], 7116 * 1024);
   EXPECT_DOUBLE_EQ(import.rows[0]["bandwidth_MBps"].get<double>(), 275 * 1024 / 1e6);
   EXPECT_DOUBLE_EQ(import.rows[0]["latency_us"]["mean"].get<double>(), 14000.5);
   EXPECT_DOUBLE_EQ(import.rows[0]["latency_us"]["p99"].get<double>(), 900);
+}
+
+// fio 2.2.10 states no options of its jobs, only the depth of their queues.
+TEST(Fio, WhatAJobDidIsStatedOrAskedFor) {
+  const auto job_with = [](const std::string& more) {
+    return R"({"fio version": "fio-2.2.10", "jobs": [{"jobname": "test", "groupid": 0, "error": 0, "latency_depth": 32,)" +
+           more + R"("write": {"io_bytes": 37500272, "bw": 62499, "iops": 15624.7, "runtime": 600008}}]})";
+  };
+  EXPECT_THAT(import_measured(read_fio, job_with("")).faults,
+              AllOf(HasSubstr("/jobs/0/job options/rw: missing"), HasSubstr("--pattern")));
+  const auto random = import_measured(read_fio, job_with(""), {.pattern = "random"});
+  EXPECT_EQ(random.faults, "");
+  EXPECT_EQ(random.rows[0]["pattern"], "random_write");
+  EXPECT_EQ(random.rows[0]["queue_depth"], 32);
+  EXPECT_THAT(random.warnings.dump(), HasSubstr("states no options"));
+  EXPECT_THAT(import_measured(read_fio, job_with(R"("job options": {"rw": "write"},)"), {.pattern = "random"}).faults,
+              HasSubstr("found \"write\", which is sequential, but --pattern says random"));
 }
 
 std::string with_percentiles(const std::string& percentiles) {
@@ -88,7 +107,7 @@ TEST(Fio, FilledUpPercentilesAreNoKeysGivenTwice) {
 // fio 3.1 has bytes that were moved, and no rate in them yet.
 TEST(Fio, ARateMayBeInKibibytesAlone) {
   const auto import = import_measured(read_fio, R"({"fio version": "fio-3.1", "jobs": [{"jobname": "r", "groupid": 0,
-      "error": 0, "read": {"io_bytes": 1048576, "io_kbytes": 1024, "bw": 1024, "runtime": 1000}}]})");
+      "error": 0, "job options": {"rw": "read"}, "read": {"io_bytes": 1048576, "io_kbytes": 1024, "bw": 1024, "runtime": 1000}}]})");
   EXPECT_EQ(import.faults, "");
   EXPECT_EQ(import.rows[0]["size_bytes"], 1048576);
   EXPECT_DOUBLE_EQ(import.rows[0]["bandwidth_MBps"].get<double>(), 1.048576);
@@ -96,7 +115,7 @@ TEST(Fio, ARateMayBeInKibibytesAlone) {
 
 std::string report(double timestamp, int elapsed, double bytes) {
   return fmt::format(
-      R"({{"fio version": "fio-3.36", "timestamp": {}, "jobs": [{{"jobname": "w", "elapsed": {}, "error": 0,
+      R"({{"fio version": "fio-3.36", "timestamp": {}, "jobs": [{{"jobname": "w", "elapsed": {}, "error": 0, "job options": {{"rw": "write"}},
       "write": {{"io_bytes": {}, "bw_bytes": 1000, "runtime": 1000}}}}]}})",
       timestamp, elapsed, bytes);
 }

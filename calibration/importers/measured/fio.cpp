@@ -7,6 +7,7 @@
 #include "calibration/importers/measured/rows.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "fields/json_builder.hpp"
+#include "fields/plain_text.hpp"
 
 namespace stepcast {
 
@@ -102,12 +103,10 @@ bool is_later_report(const Json& first, const Json& second) {
          std::abs(later_start - start) <= kClockSlack_s;
 }
 
-/// fio's name of what a job did, as ours: sequential or random, and whether files or checkpoints were its matter.
-std::string storage_pattern(const std::string& mode, const std::string& job, double files, bool reads) {
-  const char* direction = reads ? "read" : "write";
-  if (job.find("checkpoint") != std::string::npos) return fmt::format("checkpoint_{}", direction);
-  if (files > 1 || job.find("many") != std::string::npos) return fmt::format("many_files_{}", direction);
-  return fmt::format("{}_{}", mode.starts_with("rand") ? "random" : "sequential", direction);
+/// What a job's name or its files say that its matter was: `checkpoint`, `many_files`; empty: nothing.
+std::string matter_of(const std::string& job, double files) {
+  if (contains(job, "checkpoint")) return "checkpoint";
+  return files > 1 || contains(job, "many") ? "many_files" : "";
 }
 
 /// fio writes numbers of its options as text: `128k`, `4`.
@@ -162,10 +161,10 @@ Json together(const std::vector<const Json*>& bodies) {
 /// Jobs of one name that ran at once.
 using JobGroup = std::vector<const Json*>;
 
-Json storage_row(const Json& job, const Json& options, const Json& body, bool reads, const std::string& mode) {
+Json storage_row(const Json& job, const Json& options, const Json& body, const std::string& pattern) {
   const double files = option_number(options, "nrfiles", 1);
   const std::string name = words(job, "jobname");
-  Json row{{"kind", "storage"}, {"pattern", storage_pattern(mode, name, files, reads)}};
+  Json row{{"kind", "storage"}, {"pattern", pattern}};
   if (!name.empty()) row["job"] = name;
   for (const NamePair& key :
        {NamePair{"directory", "target"}, NamePair{"filename", "target"}, NamePair{"ioengine", "engine"}})
@@ -174,7 +173,8 @@ Json storage_row(const Json& job, const Json& options, const Json& body, bool re
   if (const double block = option_number(options, "bs", 0); block >= 1 && block < kLargestBuffer)
     row["block_bytes"] = static_cast<std::int64_t>(block);
   row["jobs"] = static_cast<int>(std::clamp(option_number(options, "numjobs", 1), 1.0, 1e6));
-  row["queue_depth"] = static_cast<int>(std::clamp(option_number(options, "iodepth", 1), 1.0, 1e6));
+  row["queue_depth"] =
+      static_cast<int>(std::clamp(option_number(options, "iodepth", figure(job, "latency_depth", 1)), 1.0, 1e6));
   if (files >= 1 && files < 1e9) row["files"] = static_cast<int>(files);
   row["size_bytes"] = static_cast<std::int64_t>(std::clamp(figure(body, "io_bytes"), 0.0, kLargestBuffer));
   if (const std::string direct = words(options, "direct"); !direct.empty()) row["direct"] = direct == "1";
@@ -232,21 +232,44 @@ const Json* jobs_of(const Json& document, const std::string& where, ResultsBuild
   return &document["jobs"];
 }
 
-void add_group(const JobGroup& group, const Json& shared, ResultsBuilder& results) {
+/// Whether a job read and wrote in order, by what it states (rw), else by what the user says; empty, with a fault,
+/// where neither does: old versions, as 2.2.10, state no options.
+std::string access_of(const Json& options, const MeasuredHints& hints, const std::string& at,
+                      Diagnostics& diagnostics) {
+  const std::string mode = words(options, "rw").empty() ? words(options, "readwrite") : words(options, "rw");
+  const std::string stated = mode.empty() ? "" : mode.starts_with("rand") ? "random" : "sequential";
+  if (stated.empty() && hints.pattern.empty())
+    diagnostics.error(at + "/job options/rw", "missing: whether the job read and wrote in order is not told",
+                      "--pattern sequential, or random, says it");
+  if (!stated.empty() && !hints.pattern.empty() && stated != hints.pattern)
+    diagnostics.error(at + "/job options/rw",
+                      fmt::format("found {}, which is {}, but --pattern says {}", shown(mode), stated, hints.pattern),
+                      "leave --pattern out");
+  return stated.empty() ? hints.pattern : stated;
+}
+
+void add_group(const JobGroup& group, const Json& shared, const std::string& at, const MeasuredHints& hints,
+               ResultsBuilder& results, Diagnostics& diagnostics) {
   const Json& first = *group.front();
   Json options = shared;
   if (first.contains("job options") && first["job options"].is_object()) options.update(first["job options"]);
+  if (options.empty())
+    results.warn(fmt::format("job {} states no options: taken for one process (numjobs) and one file",
+                             shown(words(first, "jobname"))));
   if (group.size() > 1) options["numjobs"] = std::to_string(group.size());
-  const std::string mode = words(options, "rw").empty() ? words(options, "readwrite") : words(options, "rw");
+  std::string what = matter_of(words(first, "jobname"), option_number(options, "nrfiles", 1));
+  if (what.empty()) what = access_of(options, hints, at, diagnostics);
   for (const char* direction : {"read", "write"}) {
     std::vector<const Json*> bodies;
     for (const Json* job : group)
       if (job->contains(direction) && figure((*job)[direction], "bw_bytes") > 0) bodies.push_back(&(*job)[direction]);
-    if (!bodies.empty()) results.add(storage_row(first, options, together(bodies), direction[0] == 'r', mode));
+    if (!bodies.empty())
+      results.add(storage_row(first, options, together(bodies), fmt::format("{}_{}", what, direction)));
   }
 }
 
-void read_document(const Json& document, const std::string& where, ResultsBuilder& results, Diagnostics& diagnostics) {
+void read_document(const Json& document, const std::string& where, const MeasuredHints& hints, ResultsBuilder& results,
+                   Diagnostics& diagnostics) {
   const Json* jobs = jobs_of(document, where, results, diagnostics);
   if (!jobs) return;
   static const Json kNothing = Json::object();
@@ -254,14 +277,17 @@ void read_document(const Json& document, const std::string& where, ResultsBuilde
                            ? document["global options"]
                            : kNothing;
   const std::size_t before = results.rows();
-  for (const JobGroup& group : groups_of(*jobs, where, diagnostics)) add_group(group, shared, results);
+  for (const JobGroup& group : groups_of(*jobs, where, diagnostics)) {
+    const std::string at = fmt::format("{}/jobs/{}", where, group.front() - &jobs->front());
+    add_group(group, shared, at, hints, results, diagnostics);
+  }
   if (results.rows() == before && diagnostics.ok()) diagnostics.error(where + "/jobs", "no job read or wrote anything");
 }
 
 }  // namespace
 
-void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& /*hints*/,
-              ResultsBuilder& results, Diagnostics& diagnostics) {
+void read_fio(std::string_view text, const std::string& /*file*/, const MeasuredHints& hints, ResultsBuilder& results,
+              Diagnostics& diagnostics) {
   const std::vector<std::string> texts = documents_in(text);
   if (texts.empty()) return diagnostics.error("", "no JSON in it", "fio --output-format=json");
   std::vector<Json> documents;
@@ -274,7 +300,7 @@ void read_fio(std::string_view text, const std::string& /*file*/, const Measured
     documents.push_back(std::move(document));
   }
   for (std::size_t i = 0; i < documents.size() && diagnostics.ok(); ++i)
-    read_document(documents[i], documents.size() > 1 ? fmt::format("/{}", i) : "", results, diagnostics);
+    read_document(documents[i], documents.size() > 1 ? fmt::format("/{}", i) : "", hints, results, diagnostics);
 }
 
 }  // namespace stepcast

@@ -20,6 +20,7 @@ struct MeasuredHints {
   std::string device;             ///< of power readings that name none
   std::string state = "unknown";  ///< what ran while power was read
   std::string metric;             ///< of Prometheus' series that have lost their name
+  std::string pattern;            ///< sequential or random, of storage jobs that do not state it
 };
 
 /// A document of docs/formats/probe-results.md, put together from one or several files of another tool.
