@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "calibration/importers/hostlist.hpp"
@@ -25,10 +26,32 @@ void SlurmDefinitions::add_switch(const SlurmPlace& place, const std::string& na
                                   const std::optional<std::string>& nodes, const std::optional<std::string>& switches) {
   has_switches_ = true;
   if (!is_name(place, name, "switch")) return;
-  SlurmDefinition out{place, name, names(place, nodes), names(place, switches)};
-  if (out.hosts.empty() && out.switches.empty() && ok())
-    return fault(place, fmt::format("{} has nothing below it", shown(name)), "Nodes=… or Switches=…");
-  add(std::move(out));
+  add({place, name, names(place, nodes), names(place, switches)});
+}
+
+void SlurmDefinitions::leave_out_empty_switches() {
+  std::map<std::string, std::vector<std::size_t>> above;
+  std::vector<std::size_t> left(list_.size()), open;
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    left[i] = list_[i].hosts.size() + list_[i].switches.size();
+    for (const std::string& name : list_[i].switches) above[name].push_back(i);
+    if (left[i] == 0) open.push_back(i);
+  }
+  for (std::size_t taken = 0; taken < open.size(); ++taken)
+    for (const std::size_t parent : above[list_[open[taken]].name])
+      if (--left[parent] == 0) open.push_back(parent);
+  if (open.empty()) return;
+  std::set<std::string> empty;
+  std::sort(open.begin(), open.end());
+  for (const std::size_t i : open) empty_switches_.push_back(list_[i].name);
+  empty.insert(empty_switches_.begin(), empty_switches_.end());
+  const auto is_empty = [&](const std::string& name) { return empty.contains(name); };
+  std::erase_if(list_, [&](const SlurmDefinition& one) { return is_empty(one.name); });
+  index_.clear();
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    std::erase_if(list_[i].switches, is_empty);
+    index_.emplace(list_[i].name, static_cast<int>(i));
+  }
 }
 
 void SlurmDefinitions::add_block(const SlurmPlace& place, const std::string& name,
@@ -61,6 +84,8 @@ std::vector<std::string> SlurmDefinitions::notes() const {
   std::vector<std::string> out = notes_;
   if (!empty_blocks_.empty())
     out.push_back(fmt::format("blocks without hosts were left out: {}", compress_hostlist(empty_blocks_)));
+  if (!empty_switches_.empty())
+    out.push_back(fmt::format("switches without hosts were left out: {}", compress_hostlist(empty_switches_)));
   return out;
 }
 

@@ -29,7 +29,7 @@ class SlurmDefinitions {
  public:
   explicit SlurmDefinitions(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  /// `nodes` and `switches` are host lists; nothing where the file has none.
+  /// `nodes` and `switches` are host lists; nothing where the file has none. A switch may keep a place for some.
   void add_switch(const SlurmPlace& place, const std::string& name, const std::optional<std::string>& nodes,
                   const std::optional<std::string>& switches);
   /// A block without hosts keeps a place for some, and is noted and left out.
@@ -43,13 +43,17 @@ class SlurmDefinitions {
   void refuse_plugin(const SlurmPlace& place, std::string_view what, std::string_view plugin,
                      std::string suggestion = "trees and blocks are read");
 
+  /// Leaves out, with a note, switches that have no host below them.
+  void leave_out_empty_switches();
+
   [[nodiscard]] bool ok() const { return diagnostics_.ok(); }
   [[nodiscard]] Diagnostics& diagnostics() { return diagnostics_; }
   [[nodiscard]] const std::vector<SlurmDefinition>& list() const { return list_; }
   [[nodiscard]] const std::vector<int>& block_sizes() const { return block_sizes_; }
+  [[nodiscard]] bool has_switches() const { return has_switches_; }
   [[nodiscard]] bool has_blocks() const { return has_blocks_; }
   [[nodiscard]] bool has_link_speeds() const { return link_speeds_; }
-  /// What was odd, and blocks that were left out.
+  /// What was odd, and blocks and switches that were left out.
   [[nodiscard]] std::vector<std::string> notes() const;
   /// A definition by its name; −1 where there is none.
   [[nodiscard]] int find(const std::string& name) const;
@@ -65,7 +69,7 @@ class SlurmDefinitions {
   std::vector<SlurmDefinition> list_;
   std::map<std::string, int> index_;
   std::vector<int> block_sizes_;
-  std::vector<std::string> notes_, empty_blocks_;
+  std::vector<std::string> notes_, empty_blocks_, empty_switches_;
   std::size_t names_ = 0;
   bool has_blocks_ = false, has_switches_ = false, link_speeds_ = false;
 };

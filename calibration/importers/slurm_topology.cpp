@@ -19,11 +19,8 @@ class TreeMaker {
   explicit TreeMaker(SlurmDefinitions& definitions) : definitions_(definitions) {}
 
   SlurmTopology make() {
-    if (definitions_.list().empty())
-      definitions_.diagnostics().error(
-          "", definitions_.has_blocks() ? "no block has hosts" : "defines neither switches nor blocks",
-          definitions_.has_blocks() ? "name them behind a block, as Nodes=n[1-16]"
-                                    : "expected lines as SwitchName=leaf1 Nodes=n[1-16]");
+    definitions_.leave_out_empty_switches();
+    if (definitions_.list().empty()) nothing_left();
     topology_.notes = definitions_.notes();
     if (definitions_.ok() && definitions_.has_blocks()) join_blocks();
     if (definitions_.ok()) join_switches();
@@ -32,6 +29,14 @@ class TreeMaker {
   }
 
  private:
+  void nothing_left() {
+    if (definitions_.has_blocks())
+      return definitions_.diagnostics().error("", "no block has hosts", "name them behind a block, as Nodes=n[1-16]");
+    definitions_.diagnostics().error(
+        "", definitions_.has_switches() ? "no switch has hosts below it" : "defines neither switches nor blocks",
+        "expected lines as SwitchName=leaf1 Nodes=n[1-16]");
+  }
+
   /// Blocks become leaves below one switch; sizes that join several blocks, as many blocks below one of their own. The
   /// smallest size is that of a base block, whose BlockName may have spare hosts beyond it; the others are multiples of
   /// it (topology.conf(5), BlockSizes).

@@ -29,8 +29,9 @@ struct SlurmTopology {
 };
 
 /// Reads a topology.conf (or a topology.yaml, slurm_yaml.hpp): comments, lines continued with a backslash, names in any
-/// case, host lists. Faults, with the line: unknown keys, host lists that are none, switches defined twice, without
-/// anything below or below themselves, children that are not defined. Source: topology.conf(5) of Slurm 24.11.
+/// case, host lists. Faults, with the line: unknown keys, host lists that are none, switches defined twice or below
+/// themselves, children that are not defined, no host at all; switches without hosts are left out with a note. Source:
+/// topology.conf(5) of Slurm 24.11.
 SlurmTopology read_slurm_topology(std::string_view text, Diagnostics& diagnostics);
 
 }  // namespace stepcast

@@ -143,6 +143,17 @@ TEST(SlurmTopology, OfSeveralNetworksTheLargestIsTaken) {
   EXPECT_THAT(out.notes.front(), HasSubstr("2 networks do not meet"));
 }
 
+// What writes a topology from a cluster's labels leaves a switch for hosts without any.
+TEST(SlurmTopology, SwitchesWithoutHostsAreLeftOut) {
+  const Imported with = import(
+      "SwitchName=root Switches=su1,su2,spare\nSwitchName=su1 Nodes=n[0-3]\nSwitchName=su2 Nodes=n[4-7]\n"
+      "SwitchName=spare Switches=unknown\nSwitchName=unknown\n");
+  EXPECT_THAT(with.notes, testing::Contains(HasSubstr("switches without hosts were left out: spare,unknown")));
+  const Imported without =
+      import("SwitchName=root Switches=su1,su2\nSwitchName=su1 Nodes=n[0-3]\nSwitchName=su2 Nodes=n[4-7]\n");
+  EXPECT_EQ(with.document, without.document);
+}
+
 TEST(SlurmTopology, FaultsSayWhere) {
   EXPECT_THAT(fault(""), HasSubstr("neither switches nor blocks"));
   EXPECT_THAT(fault("\n\nSwitchName=a Node=n1\n"), HasSubstr("line 3: unknown key \"Node\""));
@@ -150,7 +161,8 @@ TEST(SlurmTopology, FaultsSayWhere) {
   EXPECT_THAT(fault("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"), HasSubstr("a second time, first on line 1"));
   EXPECT_THAT(fault("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"), HasSubstr("below itself"));
   EXPECT_THAT(fault("SwitchName=a Switches=leaf2\nSwitchName=leaf1 Nodes=n1\n"), HasSubstr("did you mean \"leaf1\"?"));
-  EXPECT_THAT(fault("SwitchName=a\n"), HasSubstr("nothing below it"));
+  EXPECT_THAT(fault("SwitchName=a\n"), HasSubstr("no switch has hosts below it"));
+  EXPECT_THAT(fault("SwitchName=a\nSwitchName=a Nodes=n1\n"), HasSubstr("a second time, first on line 1"));
   // A host or a switch twice would be cabled twice.
   EXPECT_THAT(fault("SwitchName=s1 Nodes=n[1-4],n3\nSwitchName=root Switches=s1\n"),
               HasSubstr("line 1: \"s1\" lists \"n3\" twice"));
