@@ -8,6 +8,7 @@
 #include <map>
 #include <pugixml.hpp>
 #include <set>
+#include <utility>
 
 #include "calibration/importers/pci_devices.hpp"
 #include "calibration/importers/text_file.hpp"
@@ -179,7 +180,7 @@ class TopologyReader {
     const std::string address = read_address(pci);
     if (const PcieLink own = pcie_link(pci); own.lanes > 0)
       if (place.slowest.lanes == 0 || own.lanes < place.slowest.lanes) place.slowest = own;
-    bool inner = false;
+    bool inner = false, whole = false;
     for (const pugi::xml_node child : elements_of(pci)) {
       const std::string_view name = child.name();
       inner = true;
@@ -187,6 +188,10 @@ class TopologyReader {
         if (place.bridge < 0) place.bridge = bridges_++;
         read_pci(child, place);
       } else if (name == "gpu") {
+        if (std::exchange(whole, true))
+          fault(child,
+                fmt::format("a second <gpu> of {}: parts of one accelerator, which a node does not have", named(pci)),
+                "the topology of accelerators that are not partitioned");
         read_gpu(child, pci, address, place);
       } else if (name == "nic") {
         read_nic(child, pci, place);

@@ -9,6 +9,7 @@ namespace stepcast::import_nccl_topology_test {
 namespace {
 
 using namespace test;
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// A dump of GPUs of one kind, each with the links given and one adapter of a switch of its own.
@@ -295,6 +296,18 @@ TEST(NcclTopology, ALinkTellsTheLeastGeneration) {
   const Wiring wiring = read_nccl_topology(xml + "</cpu></system>", diagnostics);
   for (const Accelerator* one : accelerators_allowed(wiring, catalog()))
     EXPECT_TRUE(one->pcie_gen == 0 || one->pcie_gen >= 5) << one->id;
+}
+
+// Partitions of one GPU stand side by side in its <pci>.
+TEST(NcclTopology, PartsOfAnAcceleratorAreNotCountedAsWhole) {
+  Diagnostics diagnostics("t.xml");
+  read_nccl_topology(
+      "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0002:81:00.0\" class=\"0x030200\" vendor=\"0x10de\">\n"
+      "<gpu dev=\"0\" sm=\"100\" mlopart=\"0\" rank=\"0\"/>\n<gpu dev=\"0\" sm=\"100\" mlopart=\"1\" rank=\"1\"/>\n"
+      "</pci></cpu></system>",
+      diagnostics);
+  ASSERT_EQ(diagnostics.faults().size(), 1U);
+  EXPECT_THAT(diagnostics.faults().front().text(), AllOf(HasSubstr("line 3"), HasSubstr("parts of one accelerator")));
 }
 
 /// Two GPUs below a switch, whose links are stated as `link_speed="…" link_width="…"`.
