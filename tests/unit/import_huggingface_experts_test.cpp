@@ -84,6 +84,14 @@ TEST(HuggingFaceExperts, UnreadOnesAreFaults) {
               HasSubstr("/moe_layer_end_index: found 27, expected 31"));
 }
 
+// Snowflake's Arctic has an MLP beside its experts, which no key names: 480 G parameters would be 473 G.
+TEST(HuggingFaceExperts, MlpsBesideThemWithoutAKeyAreRefused) {
+  EXPECT_THAT(faults_of(R"({"model_type": "arctic", "hidden_size": 7168, "intermediate_size": 4864,
+                            "num_hidden_layers": 35, "num_attention_heads": 56, "num_local_experts": 128,
+                            "num_experts_per_tok": 2, "vocab_size": 32000})"),
+              HasSubstr("/model_type: found \"arctic\""));
+}
+
 TEST(HuggingFaceExperts, NoneAndWhatChangesNoShapeAreNoFaults) {
   for (const char* keys :
        {R"("num_experts": 0, "moe_intermediate_size": 1408, "num_experts_per_tok": 2)", R"("n_experts": 0)",

@@ -19,6 +19,7 @@ constexpr std::array kRefusals{
     Refusal{"minimax_m3_vl_text", "attention over blocks of tokens that an indexer picks"},
     Refusal{"ernie4_5_vl_moe_text", "experts of two widths, for text and for pictures"},
     Refusal{"longcat_flash", "blocks of two attentions and experts without computation"},
+    Refusal{"arctic", "dense MLPs of another width beside attention and experts"},
     Refusal{"switch_transformers", "experts in an encoder-decoder"},
     Refusal{"nllb-moe", "experts in an encoder-decoder"},
     Refusal{"jamba", "state-space layers (Mamba) beside attention with experts in every second"},
