@@ -139,7 +139,7 @@ struct EnumNames<MemoryFormat> {
 };
 
 struct StrategySpec {
-  std::string framework;  ///< id of a profile; empty: default_framework
+  std::string framework;  ///< id of a profile; empty: usual_framework (draft.hpp)
   int tensor_parallel = 1;
   bool sequence_parallel = false;  ///< Megatron's, within the tensor-parallel group
   int pipeline_parallel = 1;

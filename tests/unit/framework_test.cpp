@@ -9,6 +9,7 @@
 #include "models/scenario/default_scenario.hpp"
 #include "models/scenario/framework_constants.hpp"
 #include "models/scenario/scenario.hpp"
+#include "tests/shipped_catalog.hpp"
 #include "tests/unit/shipped.hpp"
 
 namespace stepcast::framework_test {
@@ -169,6 +170,21 @@ TEST(GradientBucket, InParametersGrowsWithRanksAndFormat) {
   EXPECT_EQ(profile("megatron-lm")->bucket_of(4, 16), 160_MB);
   EXPECT_EQ(profile("megatron-lm")->bucket_of(4, 64), 256_MB);
   EXPECT_EQ(profile("megatron-lm")->bucket_of(2, 64), 128_MB);
+}
+
+TEST(DefaultFramework, IsOneThatOffersWhatIsStated) {
+  const auto taken = [](const Json& strategy, const char* node = "dgx-h100") {
+    return resolve(Json{{"cluster", {{"node", node}, {"nodes", 2}}},
+                        {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
+                        {"strategy", strategy}},
+                   "test", {}, test::catalog())
+        .framework->id;
+  };
+  EXPECT_EQ(taken({{"sharding", "zero-1"}}), "pytorch-ddp");
+  EXPECT_EQ(taken({{"sharding", "fsdp"}}), "pytorch-fsdp");
+  EXPECT_EQ(taken({{"tensor_parallel", 8}}), "megatron-lm");
+  EXPECT_EQ(taken({{"pipeline_parallel", 2}, {"sharding", "zero-1"}}), "megatron-lm");
+  EXPECT_EQ(taken({{"sharding", "fsdp"}}, "tpu-v5p-host"), "jax");
 }
 
 }  // namespace

@@ -111,21 +111,6 @@ TEST(SpeltOut, AssumesNothing) {
 }
 
 // Megatron buckets of max(40 M, 1 M × 32) parameters in fp32: 160 MB.
-TEST(Framework, IsOneThatOffersWhatIsStated) {
-  const auto taken = [](const Json& strategy, const char* node = "dgx-h100") {
-    return resolve(Json{{"cluster", {{"node", node}, {"nodes", 2}}},
-                        {"workload", {{"model", "llama3-8b"}, {"global_batch", 64}}},
-                        {"strategy", strategy}},
-                   "test", {}, catalog())
-        .framework->id;
-  };
-  EXPECT_EQ(taken({{"sharding", "zero-1"}}), "pytorch-ddp");
-  EXPECT_EQ(taken({{"sharding", "fsdp"}}), "pytorch-fsdp");
-  EXPECT_EQ(taken({{"tensor_parallel", 8}}), "megatron-lm");
-  EXPECT_EQ(taken({{"pipeline_parallel", 2}, {"sharding", "zero-1"}}), "megatron-lm");
-  EXPECT_EQ(taken({{"sharding", "fsdp"}}, "tpu-v5p-host"), "jax");
-}
-
 TEST(Framework, BucketIsSettledInBytes) { EXPECT_EQ(shipped("llama3-70b-h100-512").framework->bucket, 160_MB); }
 
 // HSDP's group is one node: 8 ranks of 16.
