@@ -23,6 +23,7 @@ bool communicates(const Operation& operation);
 /// Operations of every device: of its compute stream in order of time, and of all its streams.
 struct DeviceOperations {
   std::vector<int> compute, all;
+  Seconds pipeline_end;  ///< of the last operation of all stages of the device's pipeline
 };
 std::vector<DeviceOperations> operations_by_device(const StepGraph& graph, const Timeline& timeline);
 
@@ -30,8 +31,9 @@ std::vector<DeviceOperations> operations_by_device(const StepGraph& graph, const
 ///
 /// A gap is laid to what the operation that ends it waited for longest, walking back from there: while the message or
 /// collective itself ran (latency included) it is communication; before a message began, its sender still computed
-/// (bubble); before a collective began, another member was late (synchronisation). What follows a device's last
-/// operation is a bubble where there is a pipeline, else a wait for slower devices.
+/// (bubble); before a collective began, another member was late (synchronisation). Where another stage of the device's
+/// pipeline keeps it waiting, and waits for other replicas itself, that is synchronisation, too. What follows a
+/// device's last operation is a bubble until its pipeline's stages have ended, then a wait for slower replicas.
 std::vector<Interval> device_intervals(const StepGraph& graph, const Timeline& timeline, int device,
                                        const DeviceOperations& operations);
 

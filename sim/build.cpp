@@ -25,13 +25,16 @@ class JobBuilder {
 
   void add_devices(std::string_view prefix) {
     const int stages = job_.scenario->degrees.pp;
-    for (std::size_t c = 0; c < columns_.size(); ++c)
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      // Of its first stage, so that no two jobs share a number.
+      const auto pipeline = static_cast<int>(context_.graph.devices().size());
       for (int stage = 0; stage < stages; ++stage) {
         const int rank = columns_[c].base_rank + job_.layout.first_rank(stage);
         const int device =
-            context_.graph.add_device(name_of(prefix, columns_[c], stage, rank), columns_[c].multiplicity);
+            context_.graph.add_device(name_of(prefix, columns_[c], stage, rank), columns_[c].multiplicity, pipeline);
         members_.push_back({static_cast<int>(c), stage, device, rank});
       }
+    }
   }
 
   void add_links(SharedLinks& shared) {

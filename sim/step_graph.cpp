@@ -34,8 +34,8 @@ std::string describe(const Operation& operation, int id) {
   return text + ")";
 }
 
-int StepGraph::add_device(std::string name, double multiplicity) {
-  devices_.push_back({std::move(name), multiplicity});
+int StepGraph::add_device(std::string name, double multiplicity, int pipeline) {
+  devices_.push_back({std::move(name), multiplicity, pipeline});
   return static_cast<int>(devices_.size()) - 1;
 }
 

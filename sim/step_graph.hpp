@@ -107,7 +107,8 @@ class StepGraph {
  public:
   using Graph = boost::compressed_sparse_row_graph<boost::directedS>;
 
-  int add_device(std::string name, double multiplicity);  ///< multiplicity: real devices it stands for
+  /// `multiplicity`: real devices it stands for. `pipeline`: see DeviceInfo. Gives its index into devices().
+  int add_device(std::string name, double multiplicity, int pipeline = 0);
   /// Gives its index into links().
   LinkId add_link(GraphLink link);
   /// Gives its index into paths().
@@ -133,6 +134,7 @@ class StepGraph {
   struct DeviceInfo {
     std::string name;
     double multiplicity = 1;  ///< real devices that it stands for
+    int pipeline = 0;         ///< number of the pipeline that it is a stage of: its replica's own
   };
   [[nodiscard]] const std::vector<DeviceInfo>& devices() const { return devices_; }
   [[nodiscard]] const std::vector<GraphLink>& links() const { return links_; }

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
+
 #include "report/device_intervals.hpp"
 #include "report/power_over_time.hpp"
 #include "report/predict.hpp"
@@ -58,8 +60,21 @@ struct Recording {
     operation.device = device;
     return add(operation, start, end, after);
   }
+  /// Operations of several devices that are one collective; how long its meetings wait follows from them.
+  void join(std::vector<int> operations) {
+    Seconds start, end;
+    for (const int operation : operations) {
+      start = std::max(start, timeline.spans[operation].start);
+      end = std::max(end, timeline.spans[operation].end);
+    }
+    meetings.push_back({start, start, start});
+    meetings.push_back({end, end, end});
+    graph.join(std::move(operations));
+  }
+  std::vector<Span> meetings;
   StepBreakdown breakdown() {
     graph.finish();
+    timeline.spans.insert(timeline.spans.end(), meetings.begin(), meetings.end());
     return breakdown_of(SmallJob().job, graph, timeline);
   }
 };
@@ -180,6 +195,49 @@ TEST(Breakdown, LaysTheTimeBeforeACollectiveToItsLateMember) {
   const StepBreakdown b = r.breakdown();
   EXPECT_DOUBLE_EQ(b.synchronization_wait.value(), 1);  // mean of 2 and 0
   EXPECT_DOUBLE_EQ(b.communication_exposed().value(), 1);
+  EXPECT_DOUBLE_EQ(b.bubble.value(), 0);
+}
+
+// Two pipelines of two stages. The fast one's first stage computes 0–2, its second 0–1; the slow one's 0–8 and 0–5.
+// First stages reduce 8–9, second ones 5–6; all update 9–10. Fast second stage: the own reduction 5–6 does not hold it
+// up, the first stage's does: 1–2 that one computed (bubble), 2–8 it waited for the slow replica (synchronisation), 8–9
+// it reduced (bubble). Slow second stage: 5–9 bubble, with nobody to wait for. Fast first stage: 2–8 synchronisation.
+TEST(Breakdown, LaysAWaitForAStageThatWaitsForASlowReplicaToSynchronization) {
+  Recording r;
+  for (const int pipeline : {0, 2})
+    for (const char* stage : {"stage 0", "stage 1"}) r.graph.add_device(stage, 1, pipeline);
+  const std::array computed{r.compute(0, 0, 2), r.compute(1, 0, 1), r.compute(2, 0, 8), r.compute(3, 0, 5)};
+  std::array<int, 4> reduced{};
+  for (int device = 0; device < 4; ++device) {
+    const double start = device % 2 == 0 ? 8 : 5;
+    reduced[device] = r.all_reduce(device, start, start + 1, {computed[device]});
+  }
+  for (int device = 0; device < 4; ++device) {
+    const int first = device / 2 * 2;
+    Operation optimizer;
+    optimizer.kind = OperationKind::optimizer;
+    optimizer.device = device;
+    r.add(optimizer, 9, 10, {computed[device], reduced[first], reduced[first + 1]});
+  }
+  r.join({reduced[0], reduced[2]});
+  r.join({reduced[1], reduced[3]});
+  const StepBreakdown b = r.breakdown();
+  EXPECT_DOUBLE_EQ(b.compute.value(), (2 + 1 + 8 + 5) / 4.0);
+  EXPECT_DOUBLE_EQ(b.synchronization_wait.value(), (6 + 6 + 0 + 0) / 4.0);
+  EXPECT_DOUBLE_EQ(b.bubble.value(), (0 + 2 + 0 + 4) / 4.0);
+  EXPECT_DOUBLE_EQ(b.communication_exposed().value(), (1 + 0 + 1 + 0) / 4.0);
+  EXPECT_DOUBLE_EQ(accounted(b).value(), 10);
+}
+
+// Replicas without a pipeline, of which one ends earlier: it waits for the other.
+TEST(Breakdown, LaysWhatFollowsAPipelinesEndToSynchronization) {
+  Recording r;
+  r.graph.add_device("replica 0", 1, 0);
+  r.graph.add_device("replica 1", 1, 1);
+  r.compute(0, 0, 4);
+  r.compute(1, 0, 2);
+  const StepBreakdown b = r.breakdown();
+  EXPECT_DOUBLE_EQ(b.synchronization_wait.value(), 0.5 * 2);
   EXPECT_DOUBLE_EQ(b.bubble.value(), 0);
 }
 
