@@ -40,6 +40,29 @@ std::string figures_sentence(const Explanation& e) {
   return out + ".";
 }
 
+/// Changes that make nodes alike and are worth a word; in the order of the settings, the best first.
+std::vector<const SettingEffect*> evening_changes(const Explanation& e) {
+  std::vector<const SettingEffect*> out;
+  for (const SettingEffect& effect : e.settings)
+    if (effect.evens_nodes && effect.legal && effect.fits && effect.throughput >= kWorthSaying) out.push_back(&effect);
+  return out;
+}
+
+/// Nodes that are slower than the others hold all of them up.
+std::string uneven_sentence(const Explanation& e) {
+  std::string out;
+  for (const SettingEffect* effect : evening_changes(e))
+    out += fmt::format("{}{} brings {}{}", out.empty() ? "Some nodes keep the others waiting: " : "; ", effect->change,
+                       signed_percent(effect->throughput), out.empty() ? " throughput" : "");
+  return out.empty() ? out : out + ".";
+}
+
+/// Whether they hold the step up more than any figure of the hardware does.
+bool uneven_nodes_first(const Explanation& e) {
+  const auto changes = evening_changes(e);
+  return !changes.empty() && (e.figures.empty() || changes.front()->throughput >= e.figures.front().throughput);
+}
+
 /// What is asked most when a network is bought.
 std::string nic_sentence(const Explanation& e) {
   for (const SettingEffect& effect : e.settings)
@@ -53,11 +76,12 @@ std::string_view part_of(std::string_view word) {
   return word.starts_with("strategy.actors.nodes=") ? "cluster" : word.substr(0, word.find('.'));
 }
 
-/// The best legal change that fits memory of one part of the scenario; null where none is worth a word.
+/// The best legal change that fits memory of one part of the scenario, beside those that make nodes alike
+/// (uneven_sentence); null where none is worth a word.
 const SettingEffect* best_change(const Explanation& e, std::string_view part) {
   const auto of_part = [&](const SettingEffect& effect) {
-    return std::all_of(effect.words.begin(), effect.words.end(),
-                       [&](const std::string& word) { return part_of(word) == part; });
+    return !effect.evens_nodes && std::all_of(effect.words.begin(), effect.words.end(),
+                                              [&](const std::string& word) { return part_of(word) == part; });
   };
   const SettingEffect* best = nullptr;
   for (const SettingEffect& effect : e.settings)
@@ -112,9 +136,11 @@ std::optional<std::string> misfit_words(const MemoryReport& memory) {
 
 std::vector<std::string> bottleneck_words(const Explanation& explanation) {
   std::vector<std::string> out;
+  std::string uneven = uneven_sentence(explanation), figures = figures_sentence(explanation);
+  if (!uneven_nodes_first(explanation)) std::swap(uneven, figures);
   for (std::string sentence :
-       {memory_sentence(explanation), path_sentence(explanation), figures_sentence(explanation),
-        nic_sentence(explanation), strategy_sentence(explanation), beyond_strategy_sentence(explanation)})
+       {memory_sentence(explanation), path_sentence(explanation), uneven, figures, nic_sentence(explanation),
+        strategy_sentence(explanation), beyond_strategy_sentence(explanation)})
     if (!sentence.empty()) out.push_back(std::move(sentence));
   return out;
 }

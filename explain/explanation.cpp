@@ -59,7 +59,7 @@ class Explainer {
 
  private:
   void add(const HardwareFigure& figure) {
-    const std::optional<std::string> value = figure.value(scenario_);
+    const std::optional<std::string> value = value_of(figure);
     if (!value) return;
     FigureEffect effect{figure.name, figure.words, *value, figure.rate, 0, std::nullopt, 0};
     const double factor = figure.rate ? 1 + kFigureStep : 1 / (1 + kFigureStep);
@@ -80,6 +80,21 @@ class Explainer {
     out_.figures.push_back(std::move(effect));
   }
 
+  /// Where kinds of nodes differ in it, that of each.
+  std::optional<std::string> value_of(const HardwareFigure& figure) const {
+    const std::optional<std::string> own = figure.value(scenario_);
+    if (!own) return std::nullopt;
+    std::string all = fmt::format("{}: {}", scenario_.node->id, *own);
+    bool differ = false;
+    for (const std::shared_ptr<const Scenario>& kind : scenario_.other_kinds) {
+      const std::optional<std::string> value = figure.value(*kind);
+      if (!value) continue;
+      differ = differ || *value != *own;
+      all += fmt::format("; {}: {}", kind->node->id, *value);
+    }
+    return differ ? all : own;
+  }
+
   /// A rate that is sold nowhere has no price: NICs 10 % faster than the scenario's would be charged the next kind of
   /// switch. Only the electricity changes.
   std::optional<DollarsPerSecond> at_base_prices(const Prediction& changed) const {
@@ -94,6 +109,7 @@ class Explainer {
     effect.change = change.name;
     effect.words = change.words;
     effect.one_more_nic = change.one_more_nic;
+    effect.evens_nodes = change.evens_nodes;
     try {
       const Scenario changed = resolve(changed_document(document_, change), file_, {}, catalog_);
       const Prediction prediction = predict_analytic(changed, catalog_, MemoryAdvice::none);

@@ -24,6 +24,7 @@ struct SettingEffect {
   std::vector<std::string> words;  ///< as `--set` takes them
   bool legal = false;
   bool one_more_nic = false;  ///< it is just that
+  bool evens_nodes = false;   ///< it makes nodes alike that are not
   std::string refusal;        ///< when it is not
   /// Samples to a target may grow, which throughput does not show (may_need_more_samples).
   bool more_samples = false;

@@ -1,7 +1,9 @@
 #include "explain/setting_changes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "models/compute/layout_conversion.hpp"
@@ -13,6 +15,23 @@
 namespace stepcast {
 
 namespace {
+
+/// Ranges of nodes that are named one by one; more are counted.
+constexpr std::size_t kMostNamedRanges = 3;
+
+/// "node 3", "nodes 3, 60–63", "12 nodes".
+std::string named_nodes(std::vector<int> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  std::vector<std::string> ranges;
+  for (std::size_t first = 0, next = 0; first < nodes.size(); first = next) {
+    for (next = first + 1; next < nodes.size() && nodes[next] == nodes[next - 1] + 1;) ++next;
+    ranges.push_back(next - first == 1 ? fmt::format("{}", nodes[first])
+                                       : fmt::format("{}–{}", nodes[first], nodes[next - 1]));
+  }
+  if (ranges.size() > kMostNamedRanges) return fmt::format("{} nodes", nodes.size());
+  return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", fmt::join(ranges, ", "));
+}
 
 class Changes {
  public:
@@ -29,13 +48,12 @@ class Changes {
     actors();
     compression();
     hardware();
+    uneven_nodes();
     return std::move(out_);
   }
 
  private:
-  void add(std::string name, std::vector<std::string> words) {
-    out_.push_back({std::move(name), std::move(words), false});
-  }
+  void add(std::string name, std::vector<std::string> words) { out_.push_back({std::move(name), std::move(words)}); }
 
   static std::string set(const char* key, long value) { return fmt::format("{}={}", key, value); }
 
@@ -238,6 +256,26 @@ class Changes {
     if (scenario_.spec.cluster.fabric.oversubscription > 1)
       add(fmt::format("oversubscription {:g} → 1", scenario_.spec.cluster.fabric.oversubscription),
           {"cluster.fabric.oversubscription=1"});
+  }
+
+  /// Slow nodes repaired, nodes of other kinds replaced, and both.
+  void uneven_nodes() {
+    const ClusterSpec& cluster = scenario_.spec.cluster;
+    const auto even = [&](std::string name, std::vector<std::string> words) {
+      add(std::move(name), std::move(words));
+      out_.back().evens_nodes = true;
+    };
+    const std::string repaired = "cluster.conditions=[]", replaced = "cluster.other_nodes=[]";
+    std::vector<int> slow, other;
+    for (const NodeConditionSpec& condition : cluster.conditions)
+      slow.insert(slow.end(), condition.nodes.begin(), condition.nodes.end());
+    for (const OtherNodesSpec& kind : cluster.other_nodes)
+      other.insert(other.end(), kind.nodes.begin(), kind.nodes.end());
+    if (!slow.empty()) even(fmt::format("conditions of {} → none", named_nodes(slow)), {repaired});
+    if (other.empty()) return;
+    const std::string kinds = cluster.other_nodes.size() == 1 ? cluster.other_nodes.front().node + " " : "";
+    even(fmt::format("{} {}→ {}", named_nodes(other), kinds, cluster.node), {replaced});
+    if (!slow.empty()) even(fmt::format("all nodes → {}, without conditions", cluster.node), {repaired, replaced});
   }
 
   const Scenario& scenario_;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,6 +113,45 @@ TEST(SettingChanges, NewerKernelsOfAttention) {
   EXPECT_THAT(names({fsdp}), Contains(change));
   EXPECT_THAT(names({}), testing::Not(Contains(HasSubstr("attention_kernel"))));
   EXPECT_THAT(names({fsdp, "cluster.node=dgx-a100-80gb"}), testing::Not(Contains(HasSubstr("attention_kernel"))));
+}
+
+/// Replicas of one node, of which one is slow and one of another kind.
+Explanation of_uneven_nodes(double speed, const char* other) {
+  const Json document{{"cluster",
+                       {{"node", "dgx-h100"},
+                        {"nodes", 8},
+                        {"conditions", {{{"nodes", {3}}, {"compute_speed", speed}}}},
+                        {"other_nodes", {{{"node", other}, {"nodes", {6, 7}}}}}}},
+                      {"workload", {{"model", "llama3.2-1b"}, {"global_batch", 64}}},
+                      {"strategy", {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}}}};
+  const Scenario scenario = resolve(document, "test", {}, catalog());
+  return explain(document, "test", predict_analytic(scenario, catalog()), detail_of(estimate(lower(scenario))),
+                 catalog());
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, "\n")); }
+
+// A straggler and a slower kind are what a step waits for, and are named before all figures; what is alike is not.
+TEST(Explain, NamesNodesThatHoldTheOthersUp) {
+  const Explanation slower_kind = of_uneven_nodes(0.9, "dgx-a100-80gb");
+  EXPECT_THAT(slower_kind.words[1], testing::StartsWith("Some nodes keep the others waiting: "));
+  EXPECT_THAT(slower_kind.words[1], HasSubstr("nodes 6–7 dgx-a100-80gb → dgx-h100"));
+  EXPECT_THAT(slower_kind.words[1], HasSubstr("all nodes → dgx-h100, without conditions"));
+  EXPECT_THAT(joined(slower_kind.words), testing::Not(HasSubstr("Beyond the strategy, all nodes")));
+  const Explanation straggler = of_uneven_nodes(0.1, "dgx-a100-80gb");
+  EXPECT_THAT(straggler.words[1], HasSubstr("conditions of node 3 → none brings +"));
+  // A node that is slower by less than a tenth is less to gain than a tenth more of the FLOP rate.
+  const Explanation nearly = of_uneven_nodes(0.95, "dgx-h100");
+  EXPECT_THAT(nearly.words[1], HasSubstr("The step is bound most by"));
+  EXPECT_THAT(nearly.words[2], HasSubstr("conditions of node 3 → none brings +"));
+  EXPECT_THAT(joined(explained("llama3-70b-h100-512").words), testing::Not(HasSubstr("Some nodes")));
+}
+
+// One figure of two kinds of nodes is two figures, where they differ.
+TEST(Explain, StatesFiguresOfEachKindOfNodes) {
+  const Explanation out = of_uneven_nodes(0.9, "dgx-a100-80gb");
+  EXPECT_EQ(figure_of(out, "flop_rate").value, "dgx-h100: 989 TFLOP/s in bf16; dgx-a100-80gb: 312 TFLOP/s in bf16");
+  EXPECT_THAT(figure_of(out, "host_time").value, testing::Not(HasSubstr("dgx")));
 }
 
 TEST(Explain, TriesWhatAnUpdateCanChange) {
