@@ -207,10 +207,20 @@ class Known {
 
 ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& errors) {
   const WorkloadKind workload = workload_kind(*scenario.model);
+  const std::vector<NodeKind> kinds = node_kinds(scenario);
   std::optional<ExpectedError> worst;
-  for (const NodeKind& kind : node_kinds(scenario)) {
+  double widest = 0;
+  for (const NodeKind& kind : kinds) {
     ExpectedError error = Known(errors, kind.scenario->framework->id, kind.scenario->accelerator, workload).error();
-    if (!worst || error.share_80 > worst->share_80) worst = std::move(error);
+    widest = std::max(widest, error.share_80);
+    if (!worst || std::pair(error.grade, error.share_80) > std::pair(worst->grade, worst->share_80))
+      worst = std::move(error);
+  }
+  worst->share_80 = widest;
+  if (kinds.size() > 1) {
+    // Runs of each kind by itself are runs apart.
+    worst->grade = std::max(worst->grade, EvidenceGrade::apart);
+    worst->why += "; the mix of nodes was not measured";
   }
   return std::move(*worst);
 }

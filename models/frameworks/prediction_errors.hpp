@@ -77,7 +77,8 @@ PredictionErrors read_prediction_errors(const std::filesystem::path& file);
 /// The shipped errors; read once a process.
 const PredictionErrors& prediction_errors();
 
-/// Grade and interval of a scenario's step time.
+/// Grade and interval of a scenario's step time. Of several kinds of nodes the worst grade, B at best, and the widest
+/// interval.
 ExpectedError expected_error(const Scenario& scenario, const PredictionErrors& errors);
 
 }  // namespace stepcast

@@ -111,6 +111,38 @@ TEST_F(Evidence, DiffusionTransformersAreTrustedAsTransformersOfANewFramework) {
   EXPECT_NEAR(found.share_80, 1.41 * std::log1p(errors.other_framework(WorkloadKind::transformer) / 100), 1e-12);
 }
 
+// Kinds measured one by one say less of a cluster of both, which nobody measured.
+TEST_F(Evidence, OfAMixOfNodesTheWorstGradeAndTheWidestIntervalHold) {
+  const auto mixed = [&](const std::string& own, const std::string& other) {
+    Model model;
+    model.kind = WorkloadKind::transformer;
+    FrameworkProfile profile;
+    profile.id = "megatron";
+    Accelerator parts[2];
+    Scenario scenario;
+    scenario.model = std::make_shared<const Model>(model);
+    scenario.framework = std::make_shared<const FrameworkProfile>(profile);
+    Scenario kind = scenario;
+    parts[0].id = own;
+    parts[1].id = other;
+    scenario.accelerator = &parts[0];
+    kind.accelerator = &parts[1];
+    scenario.spec.cluster.nodes = 4;
+    scenario.spec.cluster.other_nodes = {{"another", {3}}};
+    scenario.other_kinds = {std::make_shared<const Scenario>(kind)};
+    return expected_error(scenario, errors);
+  };
+  // A wide interval of runs together is no better than a narrower one of runs apart.
+  errors.fits["constants"].runs[0].own_model = 35;
+  for (const ExpectedError& found : {mixed("h100", "tpu"), mixed("tpu", "h100")}) {
+    EXPECT_EQ(found.grade, EvidenceGrade::apart);
+    EXPECT_NEAR(found.share_80, std::log(1.35), 1e-12);
+    EXPECT_THAT(found.why, HasSubstr("on tpu with other frameworks; the mix of nodes was not measured"));
+  }
+  EXPECT_EQ(mixed("h100", "h100").grade, EvidenceGrade::apart);
+  EXPECT_EQ(mixed("h100", "mi300x").grade, EvidenceGrade::one);
+}
+
 // BERT belongs to one list of constants, GPT to another: the list with more runs of a kind speaks for it.
 TEST_F(Evidence, OfTwoFitsTheOneWithMoreRunsCounts) {
   FitErrors& other = errors.fits["deep_learning_constants"];
