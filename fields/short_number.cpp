@@ -38,6 +38,8 @@ std::string whole(long number) {
 
 std::string humane(Dollars money) {
   if (money.value() >= 1e6) return fmt::format("${} M", significant(money.value() / 1e6));
+  constexpr double kCent = 0.01;
+  if (money.value() > 0 && money.value() < kCent) return "$" + significant(money.value());
   if (money.value() > 0 && money.value() < 100)
     return fmt::format("${:.{}f}", money.value(), money.value() < 0.1 ? 4 : 2);
   return fmt::format("${}", significant(money.value()));

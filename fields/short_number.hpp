@@ -12,7 +12,7 @@ std::string whole(long number);
 /// Three significant digits with thousands separators and no exponent.
 std::string significant(double number);
 
-/// "$0.42", "$1,240", "$4.6 M"
+/// "$0.00000634", "$0.42", "$1,240", "$4.6 M"
 std::string humane(Dollars money);
 
 /// The same to the digit, as a price stands in a list: "$0.148", "$98.32", "$270", "$515,410".

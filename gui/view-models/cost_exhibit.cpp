@@ -99,11 +99,11 @@ Exhibit cost_exhibit(const ConfigurationModel& configuration, const Prediction& 
     cells.push_back(figure_cell(*p.cost_rate * time, FigureCell::Tone::strong));
     out.table.rows.push_back(std::move(cells));
   };
-  const double units = (p.tokens_per_s > 0 ? p.tokens_per_s / 1e6 : p.samples_per_s / 1e3) * p.step_time.value();
+  const double millions = (p.tokens_per_s > 0 ? p.tokens_per_s : p.samples_per_s) * p.step_time.value() / 1e6;
   row(tr("hour"), 1_h);
   row(tr("day"), 1_days);
   row(tr("step"), p.step_time);
-  row(p.tokens_per_s > 0 ? tr("million tokens") : tr("thousand samples"), p.step_time / units);
+  row(p.tokens_per_s > 0 ? tr("million tokens") : tr("million samples"), p.step_time / millions);
   // Phases may run on part of the cluster: what counts is the time that all of it would be paid for.
   if (p.run_cost) row(tr("whole training"), *p.run_cost / *p.cost_rate);
   out.chart = hourly_chart(scenario, parts);

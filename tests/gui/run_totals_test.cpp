@@ -47,6 +47,21 @@ TEST_P(RunTotalsTest, TheCostOfTheTrainingIsTheRuns) {
   }
 }
 
+// What a sample costs may be millionths of a cent: a million of them cost something that can be read.
+TEST(CostExhibit, NoPartOfACostIsShownAsNothing) {
+  const Catalog catalog = Catalog::standard({});
+  for (const char* scenario : {"systems/dlrm.json", "resnet50-v100-8gpus.json"}) {
+    ConfigurationModel configuration(catalog);
+    configuration.open(std::filesystem::path(STEPCAST_SOURCE_DIR "/scenarios") / scenario);
+    const Exhibit cost = cost_exhibit(configuration, *configuration.closed_form());
+    for (const auto& row : cost.table.rows)
+      for (const FigureCell& cell : row)
+        EXPECT_FALSE(cell.number > 0 && cell.text == "$0.0000") << scenario << ", " << plain(row.front().text);
+    EXPECT_TRUE(std::any_of(cost.table.rows.begin(), cost.table.rows.end(),
+                            [](const auto& row) { return row.front().text == "million samples"; }));
+  }
+}
+
 TEST_P(RunTotalsTest, EnergyAndCarbonOfTheTrainingAreTheRuns) {
   TimelineData timeline;
   timeline.end = 1'000'000'000;

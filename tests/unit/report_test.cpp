@@ -228,6 +228,9 @@ TEST(Humane, PicksUnitsThatPeopleRead) {
   EXPECT_EQ(humane(12.4_days), "12.4 days");
   EXPECT_EQ(humane(54.26_GiB), "54.3 GiB");
   EXPECT_EQ(humane(53.1_kW), "53.1 kW");
+  EXPECT_EQ(humane(Dollars(6.342e-7)), "$0.000000634");
+  EXPECT_EQ(humane(Dollars(0.003456)), "$0.00346");
+  EXPECT_EQ(humane(Dollars(0.01234)), "$0.0123");
   EXPECT_EQ(humane(Dollars(0.4235)), "$0.42");
   EXPECT_EQ(humane(Dollars(12345)), "$12,345");
   EXPECT_EQ(humane(Dollars(4.62e6)), "$4.62 M");
