@@ -78,7 +78,6 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
   out.chart.x_title = tr("servers");
   out.chart.right_title = tr("efficiency, %");
   out.chart.logarithmic_x = out.chart.logarithmic_y = true;
-  out.chart.right_to = 100;
   ChartData::Series rate{.name = tr("throughput"), .hue = Hue::blue, .values = {}, .points = {}, .tips = {}};
   ChartData::Series ideal{
       .name = tr("if it were perfect"), .hue = Hue::grey, .values = {}, .points = {}, .dashed = true, .tips = {}};
@@ -86,7 +85,7 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
       .name = tr("efficiency"), .hue = Hue::orange, .values = {}, .points = {}, .right_axis = true, .tips = {}};
   out.table.headings = {tr("Servers"),    tr("Throughput"), tr("Step time"),
                         tr("Efficiency"), tr("Memory"),     tr("What limits")};
-  double per_node = 0, largest = 0;
+  double per_node = 0, largest = 0, highest = 100;
   bool tokens = false, too_large = false;
   for (const Json& row : scaling.at("rows"))
     if (row.at("legal").get<bool>()) largest = std::max(largest, throughput(row));
@@ -98,11 +97,13 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
     tokens = row.at("tokens_per_s").is_number();
     const double efficient = row.at("efficiency");
     if (per_node == 0) per_node = throughput(row) / nodes;
-    const QString tip = tr("%1 servers: %2, efficiency %3")
-                            .arg(shown_whole(nodes), shown_count(throughput(row)), shown_percent(efficient));
+    const QString tip =
+        tr("%1: %2, efficiency %3")
+            .arg(counted(nodes, tr("server"), tr("servers")), shown_count(throughput(row)), shown_percent(efficient));
     rate.points.emplace_back(nodes, throughput(row) / unit);
     ideal.points.emplace_back(nodes, per_node * nodes / unit);
     efficiency.points.emplace_back(nodes, efficient * 100);
+    highest = std::max(highest, efficient * 100);
     const bool fits = row.at("fits");
     too_large = too_large || !fits;
     for (auto* series : {&rate, &ideal, &efficiency}) {
@@ -114,6 +115,7 @@ Exhibit scaling_exhibit(const Json& scaling, const QString& why_not, ScalingMode
                        : unit == 1e3 ? tr("thousand %1")
                                      : QStringLiteral("%1"))
                           .arg(tokens ? tr("tokens/s") : tr("samples/s"));
+  out.chart.right_to = highest;
   out.chart.series = {std::move(rate), std::move(ideal), std::move(efficiency)};
   out.remark = tr("%1 (%2). Closed form; what runs here is in bold.")
                    .arg(localized(qt(scaling.at("verdict").get<std::string>())),

@@ -75,8 +75,8 @@ QAbstractAxis* new_axis_of_some(const QStringList& names, const QString& title) 
 
 /// Of a logarithmic axis, what lies beyond the data at each end, as a factor.
 constexpr double kBesideData = 1.2;
-/// Names that a logarithmic axis has room for, and those without which nobody can read it.
-constexpr std::size_t kMostMarks = 10, kLeastMarks = 3;
+/// Names that a logarithmic axis has room for even in a narrow chart, and those without which nobody can read it.
+constexpr std::size_t kMostMarks = 6, kLeastMarks = 3;
 
 QString mark_name(double value) {
   const bool long_name = value >= 1e7 || value < 1e-4;
@@ -94,6 +94,8 @@ QAbstractAxis* new_axis_of_marks(const QAbstractAxis& of, const QString& title) 
   axis->setRange(std::log10(logarithmic->min()), std::log10(logarithmic->max()));
   for (const double mark : logarithmic_marks(logarithmic->min(), logarithmic->max()))
     axis->append(mark_name(mark), std::log10(mark));
+  // Qt gives a name no more room than there is up to the next mark, and dots where that is little.
+  axis->setTruncateLabels(false);
   dress(*axis, title);
   return axis;
 }

@@ -2,6 +2,8 @@
 #include <QAbstractScrollArea>
 #include <QCategoryAxis>
 #include <QChart>
+#include <QChartView>
+#include <QGraphicsTextItem>
 #include <QHeaderView>
 #include <QImage>
 #include <QLabel>
@@ -186,6 +188,29 @@ TEST_F(LayoutTest, LogarithmicAxesAreNamed) {
   for (QAbstractAxis* axis : chart->axes(Qt::Horizontal))
     if (auto* names = qobject_cast<QCategoryAxis*>(axis)) named = names->categoriesLabels();
   EXPECT_EQ(named, (QStringList{"5", "10", "20", "50"}));
+}
+
+// In a narrow chart, too, names of logarithmic axes are written out and apart.
+TEST_F(LayoutTest, NamesOfLogarithmicAxesAreNotCut) {
+  ChartData data;
+  data.kind = ChartData::Kind::lines;
+  data.x_title = "servers";
+  data.y_title = "thousand samples/s";
+  data.right_title = "efficiency, %";
+  data.logarithmic_x = data.logarithmic_y = true;
+  data.series.push_back({.name = "rate", .values = {}, .points = {{1, 0.04}, {512, 16}}, .tips = {}});
+  data.series.push_back(
+      {.name = "share", .values = {}, .points = {{1, 100}, {512, 40}}, .right_axis = true, .tips = {}});
+  QChartView view(new_chart(data, {}));
+  view.resize(250, 220);
+  view.show();
+  QTest::qWait(50);
+  QStringList written;
+  for (const QGraphicsItem* item : view.scene()->items())
+    if (const auto* text = dynamic_cast<const QGraphicsTextItem*>(item); text != nullptr && text->isVisible())
+      written << text->toPlainText();
+  for (const char* name : {"0.1", "1", "10", "100"}) EXPECT_TRUE(written.contains(name)) << name;
+  EXPECT_TRUE(written.filter("...").isEmpty()) << plain(written.join(' '));
 }
 
 TEST_F(LayoutTest, AColumnThatTheUserSetStays) {
