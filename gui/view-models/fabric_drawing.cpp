@@ -3,13 +3,17 @@
 #include <QObject>
 #include <QRegularExpression>
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 
 #include "gui/view-models/number_format.hpp"
 #include "gui/view-models/qt_text.hpp"
 #include "gui/view-models/timeline_data.hpp"
 #include "models/fabric/levels.hpp"
+#include "models/fabric/plan/torus.hpp"
 #include "models/scenario/scenario.hpp"
+#include "models/updates/timeline_fault.hpp"
 
 namespace stepcast {
 
@@ -56,6 +60,54 @@ QString kind_of_level(std::size_t level) {
                       : QStringLiteral("group");
 }
 
+/// What people call the groups of a level: one, and several.
+struct LevelWords {
+  QString one, several;
+};
+LevelWords server_words() { return {tr("server"), tr("servers")}; }
+LevelWords site_words() { return {tr("site"), tr("sites")}; }
+
+/// Of a torus: its levels are what an axis after the other joins, and its halves.
+std::vector<LevelWords> torus_words(const TorusPlan& plan) {
+  static constexpr std::array kAxes{'x', 'y', 'z'};
+  std::vector<LevelWords> out;
+  QString joined;
+  for (int axis = 0; axis < plan.axes; ++axis) {
+    if (plan.grid[static_cast<std::size_t>(axis)] < 2) continue;
+    out.push_back(joined.isEmpty()     ? LevelWords{tr("router"), tr("routers")}
+                  : joined.size() == 1 ? LevelWords{tr("%1 row").arg(joined), tr("%1 rows").arg(joined)}
+                                       : LevelWords{tr("%1 plane").arg(joined), tr("%1 planes").arg(joined)});
+    joined += QLatin1Char(kAxes[static_cast<std::size_t>(axis)]);
+  }
+  out.push_back({tr("half"), tr("halves")});
+  return out;
+}
+
+/// Words for each level of a network, from the servers outwards.
+std::vector<LevelWords> level_words(const Scenario& scenario, std::size_t levels) {
+  const FabricSpec& spec = scenario.spec.cluster.fabric;
+  const int nodes = scenario.spec.cluster.nodes, sites = spec.wan ? spec.wan->sites : 1;
+  const LevelWords group{tr("group"), tr("groups")};
+  std::vector<LevelWords> out{{tr("leaf"), tr("leaves")}, {tr("pod"), tr("pods")}, group};
+  switch (spec.preset) {
+    case FabricPreset::torus_2d:
+    case FabricPreset::torus_3d:
+      out = torus_words(torus_plan(spec, (nodes + sites - 1) / sites, scenario.nics_per_node, scenario.nic_bandwidth));
+      break;
+    case FabricPreset::dragonfly:
+      out = {{tr("router"), tr("routers")}, group};
+      break;
+    case FabricPreset::dragonfly_plus:
+      out = {out.front(), group};
+      break;
+    default:
+      break;
+  }
+  out.resize(levels, group);
+  if (sites > 1 && levels > 0) out.back() = site_words();
+  return out;
+}
+
 class Draughtsman {
  public:
   Draughtsman(const Scenario& scenario, const TimelineData* timeline)
@@ -66,27 +118,34 @@ class Draughtsman {
                               scenario.network_switch)) {}
 
   FabricDrawing draw() {
-    add_row(0, 1, QStringLiteral("node"), (scenario_.nic_bandwidth * scenario_.nics_per_node).in(1_GBps),
-            scenario_.nics_per_node);
+    const std::vector<LevelWords> words = level_words(scenario_, levels_.levels.size());
+    add_row(0, 1, QStringLiteral("node"), server_words(),
+            (scenario_.nic_bandwidth * scenario_.nics_per_node).in(1_GBps), scenario_.nics_per_node);
     int row = 1;
     for (std::size_t level = 0; level < levels_.levels.size(); ++level) {
       const FabricLevel& l = levels_.levels[level];
-      add_row(row++, l.nodes, kind_of_level(level), l.up.in(1_GBps), l.links);
+      add_row(row++, l.nodes, kind_of_level(level), words[level], l.up.in(1_GBps), l.links);
     }
     out_.boxes.push_back(
         {.row = row, .first = 0, .count = nodes_, .name = tr("top of the network"), .kind = QStringLiteral("top")});
     out_.rows = row + 1;
     join_rows();
-    out_.summary = tr("%1, %2 servers, %3 NICs of %4 Gb/s each%5")
-                       .arg(qt(name_of(scenario_.spec.cluster.fabric.preset)), shown_whole(nodes_),
-                            shown_whole(scenario_.nics_per_node), shown_number(scenario_.nic_bandwidth.in(1_Gbps)),
-                            levels_.rails_apart ? tr(", each rail with leaves of its own") : QString());
+    const int nics = scenario_.nics_per_node;
+    out_.summary =
+        tr("%1, %2, %3 of %4 Gb/s%5%6")
+            .arg(qt(name_of(scenario_.spec.cluster.fabric.preset)),
+                 counted(nodes_, server_words().one, server_words().several), counted(nics, tr("NIC"), tr("NICs")),
+                 shown_number(scenario_.nic_bandwidth.in(1_Gbps)), nics == 1 ? QString() : tr(" each"),
+                 levels_.rails_apart ? tr(", each rail with leaves of its own") : QString());
+    const std::optional<Fault> never = timeline_fault(scenario_);
+    out_.without_traffic = never ? tr("never simulated") : tr("not simulated yet");
+    if (never) out_.why_without_traffic = sentence(qt(never->message));
     return std::move(out_);
   }
 
  private:
   /// Groups of `size` servers; several share a box when there are too many.
-  void add_row(int row, int size, const QString& kind, double capacity, int links) {
+  void add_row(int row, int size, const QString& kind, const LevelWords& words, double capacity, int links) {
     const int groups = (nodes_ + size - 1) / size;
     const int together = (groups + kMostBoxes - 1) / kMostBoxes;
     for (int group = 0; group < groups; group += together) {
@@ -98,9 +157,8 @@ class Draughtsman {
       box.kind = kind;
       box.capacity = capacity;
       box.links = links;
-      const QString word = kind == QLatin1String("node") ? tr("server") : kind;
-      box.name = members == 1 ? QStringLiteral("%1 %2").arg(word).arg(group)
-                              : tr("%1s %2 – %3, each").arg(word).arg(group).arg(group + members - 1);
+      box.name = members == 1 ? QStringLiteral("%1 %2").arg(words.one).arg(group)
+                              : tr("%1 %2 – %3, each").arg(words.several).arg(group).arg(group + members - 1);
       const auto ends = traffic_.of(kind, (group + members / 2.0) / groups);
       box.up = ends.up;
       box.down = ends.down;
@@ -147,7 +205,8 @@ FabricDrawing fabric_drawing(const Scenario& scenario, const TimelineData* timel
   return Draughtsman(scenario, timeline).draw();
 }
 
-Figures2D fabric_box_figures(const FabricBox& box, const TimelineData* timeline, double share) {
+Figures2D fabric_box_figures(const FabricDrawing& drawing, const FabricBox& box, const TimelineData* timeline,
+                             double share) {
   Figures2D out;
   out.headings = {tr("Figure"), tr("Value")};
   const auto row = [&](const QString& name, const QString& value) {
@@ -159,7 +218,8 @@ Figures2D fabric_box_figures(const FabricBox& box, const TimelineData* timeline,
   row(tr("Links up"), shown_whole(box.links));
   row(tr("Rate up, all links"), tr("%1 GB/s").arg(shown_number(box.capacity)));
   if (timeline == nullptr || (box.up == nullptr && box.down == nullptr)) {
-    row(tr("Traffic"), timeline ? tr("none that can contend") : tr("not simulated yet"));
+    row(tr("Traffic"), timeline ? tr("none that can contend") : drawing.without_traffic);
+    if (timeline == nullptr) out.rows.back().back().tip = drawing.why_without_traffic;
     return out;
   }
   const auto traffic = [&](const QString& way, const TimelineCounter* counter) {

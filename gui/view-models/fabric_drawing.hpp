@@ -18,7 +18,8 @@ struct FabricBox {
   int parent = -1;           ///< index of the box that its links lead to; −1: the top
   double capacity = 0;       ///< GB/s of its links up, per direction
   int links = 1;             ///< equal ones that the capacity is spread over
-  QString name, kind;
+  QString name;
+  QString kind;                         ///< as traces name the place
   const TimelineCounter* up = nullptr;  ///< its rate upwards over the step, where the simulation knows it
   const TimelineCounter* down = nullptr;
 };
@@ -29,6 +30,8 @@ struct FabricDrawing {
   std::vector<FabricBox> boxes;
   int rows = 0;
   QString summary;
+  QString without_traffic;      ///< in words, where no simulation has told it
+  QString why_without_traffic;  ///< why none ever will, if so
 
   /// Rate of a box's links at a share of the step (0–1), upwards or downwards, whichever is more, in GB/s.
   [[nodiscard]] static double rate_at(const FabricBox& box, double share, long end);
@@ -38,7 +41,8 @@ struct FabricDrawing {
 /// `timeline` may be null: the network is drawn without traffic. It must outlive the drawing.
 FabricDrawing fabric_drawing(const Scenario& scenario, const TimelineData* timeline);
 
-/// The figures of a box.
-Figures2D fabric_box_figures(const FabricBox& box, const TimelineData* timeline, double share);
+/// The figures of one of its boxes.
+Figures2D fabric_box_figures(const FabricDrawing& drawing, const FabricBox& box, const TimelineData* timeline,
+                             double share);
 
 }  // namespace stepcast

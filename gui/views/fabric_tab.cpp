@@ -102,7 +102,8 @@ void FabricTab::select(int box) {
 
 void FabricTab::show_selected() {
   if (drawing_.boxes.empty()) return table_->set({});
-  table_->set(fabric_box_figures(drawing_.boxes[static_cast<std::size_t>(selected_)], data_.get(), share()));
+  const FabricBox& box = drawing_.boxes[static_cast<std::size_t>(selected_)];
+  table_->set(fabric_box_figures(drawing_, box, data_.get(), share()));
 }
 
 }  // namespace stepcast

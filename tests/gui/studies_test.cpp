@@ -254,6 +254,47 @@ TEST_F(WindowTest, EveryServerHasAPlaceInTheNetworkAndAWayUp) {
   EXPECT_EQ(servers, 64);
 }
 
+// Levels are named as people call them, whatever the network: axes of a torus, groups of a dragonfly, sites.
+TEST_F(WindowTest, LevelsOfANetworkHaveItsOwnNames) {
+  const auto names = [&](const char* node, const Json& fabric) {
+    const Json cluster{{"node", node}, {"nodes", 16}, {"fabric", fabric}};
+    const Json document{{"cluster", cluster},
+                        {"workload", {{"model", "llama2-7b"}, {"global_batch", 256}}},
+                        {"strategy", {{"framework", "jax"}, {"sharding", "fsdp"}, {"micro_batch", 1}}}};
+    const Scenario scenario = resolve(document, "test", {}, configuration().catalog());
+    QStringList out;
+    for (const FabricBox& box : fabric_drawing(scenario, nullptr).boxes)
+      if (box.first == 0 && box.kind != "top") out << box.name;
+    return out;
+  };
+  EXPECT_EQ(names("tpu-v4-host", {{"preset", "torus-3d"}}),
+            (QStringList{"server 0", "router 0", "x row 0", "xy plane 0", "half 0"}));
+  EXPECT_EQ(names("tpu-v3-host", {{"preset", "torus-2d"}}), (QStringList{"server 0", "router 0", "x row 0", "half 0"}));
+  EXPECT_EQ(names("dgx-a100-80gb", {{"preset", "fat-tree"}, {"nodes_per_leaf", 8}}),
+            (QStringList{"server 0", "leaf 0"}));
+  EXPECT_EQ(names("dgx-a100-80gb", {{"preset", "fat-tree"},
+                                    {"nodes_per_leaf", 4},
+                                    {"wan", {{"sites", 2}, {"bandwidth_Gbps", 100}, {"latency_ms", 10}}}}),
+            (QStringList{"server 0", "leaf 0", "site 0"}));
+}
+
+// What the closed form alone predicts is never simulated; one server has one NIC.
+TEST_F(WindowTest, ANetworkSaysWhetherItsTrafficIsEverSimulated) {
+  const auto traffic = [&](const FabricDrawing& drawing) {
+    return fabric_box_figures(drawing, drawing.boxes.front(), nullptr, 0).rows.back().back();
+  };
+  const FabricDrawing of_step = fabric_drawing(*configuration().scenario(), nullptr);
+  EXPECT_EQ(traffic(of_step).text, "not simulated yet");
+  open("systems/bigdl.json");
+  const FabricDrawing closed = fabric_drawing(*configuration().scenario(), nullptr);
+  EXPECT_EQ(traffic(closed).text, "never simulated");
+  EXPECT_FALSE(traffic(closed).tip.isEmpty());
+  configuration().set_value("/cluster/nodes", 1);
+  ASSERT_NE(configuration().scenario(), nullptr);
+  EXPECT_TRUE(fabric_drawing(*configuration().scenario(), nullptr).summary.contains(", 1 server, 1 NIC of "))
+      << plain(fabric_drawing(*configuration().scenario(), nullptr).summary);
+}
+
 TEST_F(WindowTest, NamesOfALargeNetworkStandApart) {
   open("llama3-405b-h100-16384.json");
   const FabricDrawing drawing = fabric_drawing(*configuration().scenario(), nullptr);
@@ -312,6 +353,26 @@ TEST(ScalingExhibit, SaysWhatTheReportSays) {
   EXPECT_TRUE(exhibit.remark.startsWith("Adding nodes pays up to 4, the largest possible size asked for (added"))
       << plain(exhibit.remark);
   EXPECT_EQ(exhibit.chart.series[0].muted, (std::vector<bool>{true, false}));
+  EXPECT_EQ(exhibit.chart.right_to, 100);
+}
+
+// Where more servers are each worth more, the axis of efficiency reaches that far.
+TEST(ScalingExhibit, DrawsEfficienciesAboveTheWhole) {
+  Json rows = Json::array();
+  for (const int nodes : {1, 2})
+    rows.push_back({{"nodes", nodes},
+                    {"legal", true},
+                    {"tokens_per_s", 100.0 * nodes},
+                    {"step_time_s", 1.0},
+                    {"efficiency", 0.9 + 0.2 * nodes},
+                    {"fits", true},
+                    {"limited_by", "overhead"},
+                    {"limited_by_share", 0.1},
+                    {"samples_per_s", 1.0}});
+  const Exhibit exhibit =
+      scaling_exhibit({{"verdict", "pays"}, {"rule", "rule"}, {"rows", rows}}, {}, ScalingMode::weak, 1);
+  ASSERT_TRUE(exhibit.chart.right_to);
+  EXPECT_NEAR(*exhibit.chart.right_to, 130, 1e-9);
 }
 
 TEST_F(WindowTest, TheCommandLineSaysWhatWasChanged) {
