@@ -12,6 +12,22 @@ constexpr std::size_t kMostNearLimits = 64;
 
 }  // namespace
 
+void add_to_front(std::vector<PlanPoint>& front, const PlanPoint& point, const std::vector<Objective>& objectives) {
+  const ObjectiveValues& values = point.figures.objective;
+  const auto same = [&](const PlanPoint& other) {
+    return std::all_of(objectives.begin(), objectives.end(), [&](Objective objective) {
+      const auto i = static_cast<std::size_t>(objective);
+      return other.figures.objective[i] == values[i];
+    });
+  };
+  for (const PlanPoint& other : front)
+    if (dominates(other.figures.objective, values, objectives) || (same(other) && other.order < point.order)) return;
+  std::erase_if(front, [&](const PlanPoint& other) {
+    return same(other) || dominates(values, other.figures.objective, objectives);
+  });
+  front.push_back(point);
+}
+
 Incumbents::Incumbents(std::vector<Objective> objectives, std::size_t keep)
     : objectives_(std::move(objectives)), first_(static_cast<std::size_t>(objectives_.front())), keep_(keep) {}
 
@@ -35,33 +51,11 @@ void Incumbents::merge(std::vector<PlanPoint>& sorted, std::size_t most, const s
 }
 
 void Incumbents::add(const PlanPoint& point, const OptionKind& kind) {
-  if (objectives_.size() > 1 && !point.figures.refused) add_to_front(point);
+  if (objectives_.size() > 1 && !point.figures.refused) add_to_front(front_, point, objectives_);
   if (point.figures.near_limit) return insert(point.figures.refused ? beyond_ : within_, kMostNearLimits, point);
   insert(best_, keep_, point);
   const auto [known, fresh] = kinds_.try_emplace(kind, point);
   if (!fresh && before(point, known->second)) known->second = point;
-}
-
-void Incumbents::add_to_front(const PlanPoint& point) {
-  const ObjectiveValues& values = point.figures.objective;
-  for (const PlanPoint& other : front_) {
-    if (dominates(other.figures.objective, values, objectives_)) return;
-    // Of equals the earlier one stands for both.
-    const bool same = std::all_of(objectives_.begin(), objectives_.end(), [&](Objective objective) {
-      const auto i = static_cast<std::size_t>(objective);
-      return other.figures.objective[i] == values[i];
-    });
-    if (same && other.order < point.order) return;
-  }
-  std::erase_if(front_, [&](const PlanPoint& other) {
-    return !dominates(other.figures.objective, values, objectives_) &&
-           (dominates(values, other.figures.objective, objectives_) ||
-            std::all_of(objectives_.begin(), objectives_.end(), [&](Objective objective) {
-              const auto i = static_cast<std::size_t>(objective);
-              return other.figures.objective[i] == values[i];
-            }));
-  });
-  front_.push_back(point);
 }
 
 void Incumbents::add(const Incumbents& others) {
@@ -72,7 +66,7 @@ void Incumbents::add(const Incumbents& others) {
     const auto [known, fresh] = kinds_.try_emplace(kind, point);
     if (!fresh && before(point, known->second)) known->second = point;
   }
-  for (const PlanPoint& point : others.front_) add_to_front(point);
+  for (const PlanPoint& point : others.front_) add_to_front(front_, point, objectives_);
 }
 
 bool Incumbents::beyond_reach(const ObjectiveValues& least, const OptionKind& kind) const {

@@ -7,6 +7,10 @@
 
 namespace stepcast {
 
+/// Adds a point to a front and drops what it dominates, unless one there dominates it. Of equals the earlier in the
+/// order of the search stands for both.
+void add_to_front(std::vector<PlanPoint>& front, const PlanPoint& point, const std::vector<Objective>& objectives);
+
 /// The best points so far: what later options are measured against.
 class Incumbents {
  public:
@@ -30,7 +34,6 @@ class Incumbents {
   [[nodiscard]] bool before(const PlanPoint& a, const PlanPoint& b) const;
   void insert(std::vector<PlanPoint>& sorted, std::size_t most, const PlanPoint& point) const;
   void merge(std::vector<PlanPoint>& sorted, std::size_t most, const std::vector<PlanPoint>& others) const;
-  void add_to_front(const PlanPoint& point);
 
   std::vector<Objective> objectives_;
   std::size_t first_;

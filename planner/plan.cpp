@@ -8,6 +8,7 @@
 #include "models/power/facility.hpp"
 #include "planner/binding.hpp"
 #include "planner/forecast.hpp"
+#include "planner/incumbents.hpp"
 #include "planner/limits.hpp"
 #include "report/run_outlook.hpp"
 #include "report/run_parts.hpp"
@@ -132,7 +133,10 @@ class Planner {
     std::optional<Refusal> broken = broken_limit(question_.spec.constraints, limited);
     if (broken && prediction.fidelity == name_of(Fidelity::simulated)) broken->reason = when_simulated(broken->reason);
     out_.tally.recount(point.figures.refused, broken);
-    if (broken) std::erase_if(found_.front, [&](const PlanPoint& other) { return other.order == point.order; });
+    if (broken)
+      std::erase_if(found_.front, [&](const PlanPoint& other) { return other.order == point.order; });
+    else
+      kept_.push_back(point);
     return !broken;
   }
 
@@ -178,7 +182,15 @@ class Planner {
       all[i].tie = all[i].objective[first] * std::exp(-all[i].prediction.expected_error.share_80) <= reach;
   }
 
+  /// The search has left out what the closed form lets break a limit, and what was dominated by options that the
+  /// forecast does.
   void list_front() {
+    if (out_.objectives.size() < 2) return;
+    for (const PlanPoint& point : kept_) add_to_front(found_.front, point, out_.objectives);
+    const auto first = static_cast<std::size_t>(question_.objective());
+    std::sort(found_.front.begin(), found_.front.end(), [&](const PlanPoint& a, const PlanPoint& b) {
+      return std::pair(a.figures.objective[first], a.order) < std::pair(b.figures.objective[first], b.order);
+    });
     for (const PlanPoint& point : found_.front) out_.pareto.push_back({scenario_json(point), point.figures});
   }
 
@@ -217,6 +229,7 @@ class Planner {
   const Catalog& catalog_;
   const PlanOptions& options_;
   SearchResult found_;
+  std::vector<PlanPoint> kept_;  ///< whose forecast keeps every limit
   PlanAnswer out_;
 };
 

@@ -325,6 +325,9 @@ TEST_F(PlanCommand, LimitsAreThoseOfTheSimulatedStep) {
   EXPECT_EQ(in_time.at("candidates").size(), 1U);
   EXPECT_EQ(in_time.at("feasible"), 1);
   EXPECT_FALSE(in_time.at("rejected").contains("past the deadline"));
+  Json of_two = only(*quicker, question);
+  of_two["objective"] = {"time", "energy"};
+  EXPECT_EQ(answer(of_two).at("pareto").size(), 1U) << "what the simulation lets pass is on the front";
 }
 
 // Eleven servers break the limit by their peak in closed form, all devices at products at once. Simulated, those that
