@@ -10,6 +10,27 @@
 
 namespace stepcast {
 
+std::vector<std::string> machine_words(const Json& scenario) {
+  const Json& cluster = scenario.at("cluster");
+  std::vector<std::string> out;
+  const auto add = [&](const Json& part, const char* key, const auto& words) {
+    if (const Json value = part.value(key, Json()); value.is_number()) out.push_back(words(value.get<double>()));
+  };
+  add(cluster, "power_cap_W", [](double watts) { return fmt::format("capped at {} W", significant(watts)); });
+  add(cluster, "clock_MHz", [](double clock) { return fmt::format("locked at {} MHz", significant(clock)); });
+  const Json cost = cluster.value("cost", Json::object());
+  if (const std::string basis = cost.value("basis", "auto"); basis != "auto") out.push_back(basis);
+  const auto money = [](double usd) { return price_text(Dollars(usd)); };
+  add(cost, "node_rent_usd_per_h", [&](double usd) { return fmt::format("rented at {}/h", money(usd)); });
+  add(cost, "node_purchase_usd", [&](double usd) { return fmt::format("bought at {}", money(usd)); });
+  add(cost, "network_purchase_usd", [&](double usd) { return fmt::format("network at {}", money(usd)); });
+  add(cost, "amortisation_years", [](double years) { return fmt::format("over {:g} years", years); });
+  add(cost, "electricity_usd_per_kWh", [&](double usd) { return fmt::format("{}/kWh", money(usd)); });
+  if (cost.value("upkeep_percent_per_year", 0.0) > 0)
+    add(cost, "upkeep_percent_per_year", [](double share) { return fmt::format("upkeep {:g} %", share); });
+  return out;
+}
+
 namespace {
 
 /// Where an option runs and how it is spread: two lines of a candidate.
@@ -18,12 +39,7 @@ std::string machines(const Json& scenario) {
   std::string out =
       fmt::format("{} × {} · {}", whole(cluster.at("nodes").get<long>()), cluster.at("node").get<std::string>(),
                   scenario.at("strategy").at("framework").get<std::string>());
-  if (const Json cap = cluster.value("power_cap_W", Json()); cap.is_number())
-    out += fmt::format(" · capped at {} W", significant(cap.get<double>()));
-  if (const Json clock = cluster.value("clock_MHz", Json()); clock.is_number())
-    out += fmt::format(" · locked at {} MHz", significant(clock.get<double>()));
-  if (const std::string basis = cluster.value("/cost/basis"_json_pointer, "auto"); basis != "auto")
-    out += fmt::format(" · {}", basis);
+  for (const std::string& words : machine_words(scenario)) out += " · " + words;
   return out;
 }
 
@@ -89,6 +105,7 @@ std::string candidate_text(const PlanCandidate& c, std::size_t number) {
                      humane(p.step_time_low()), humane(p.step_time_high()), name_of(p.expected_error.grade), rate,
                      percent(p.mfu));
   out += fmt::format("    {}{} · {} on average\n", run_words(p), money_words(c), humane(p.average_power));
+  if (!p.cost_basis.empty()) out += wrapped(p.cost_basis, "    cost: ", "          ");
   if (c.carbon_of_run_t) out += fmt::format("    {} t of CO2\n", significant(*c.carbon_of_run_t));
   for (const std::string& words : c.network) out += fmt::format("    network: {}\n", words);
   return out + fmt::format("    binds: {}\n", binding_words(c));
@@ -110,25 +127,32 @@ std::string rejections(const Tally& tally) {
   return out;
 }
 
+/// Machines and degrees of a point of the front.
+std::string point_words(const Json& scenario) {
+  const Json& s = scenario.at("strategy");
+  const auto degree = [&](const char* key) { return s.value(key, 1); };
+  std::string out = fmt::format("{} t{} p{} d{}", machines(scenario), degree("tensor_parallel"),
+                                degree("pipeline_parallel"), degree("data_parallel"));
+  for (const auto& [letter, key] : {std::pair{'c', "context_parallel"}, std::pair{'e', "expert_parallel"}})
+    if (degree(key) > 1) out += fmt::format(" {}{}", letter, degree(key));
+  return out;
+}
+
 std::string front_text(const PlanAnswer& answer) {
+  int longest = 50;
+  for (const ParetoPoint& point : answer.pareto) longest = std::max(longest, columns_of(point_words(point.scenario)));
   std::string heads;
   const auto width = [](Objective objective) { return std::max(14, static_cast<int>(name_of(objective).size()) + 2); };
   for (const Objective objective : answer.objectives)
     heads += pad_left(std::string(name_of(objective)), width(objective));
   std::string out = fmt::format("\nPareto front, closed form; each objective relative to its best\n  {}{}\n",
-                                pad_right("", 52), heads);
+                                pad_right("", longest + 2), heads);
   ObjectiveValues best;
   best.fill(std::numeric_limits<double>::infinity());
   for (const ParetoPoint& point : answer.pareto)
     for (std::size_t i = 0; i < kObjectives; ++i) best[i] = std::min(best[i], point.figures.objective[i]);
   for (const ParetoPoint& point : answer.pareto) {
-    const Json& s = point.scenario.at("strategy");
-    const auto degree = [&](const char* key) { return s.value(key, 1); };
-    std::string degrees = fmt::format("{} t{} p{} d{}", machines(point.scenario), degree("tensor_parallel"),
-                                      degree("pipeline_parallel"), degree("data_parallel"));
-    for (const auto& [letter, key] : {std::pair{'c', "context_parallel"}, std::pair{'e', "expert_parallel"}})
-      if (degree(key) > 1) degrees += fmt::format(" {}{}", letter, degree(key));
-    std::string line = "  " + pad_right(degrees, 52);
+    std::string line = "  " + pad_right(point_words(point.scenario), longest + 2);
     for (const Objective objective : answer.objectives) {
       const auto i = static_cast<std::size_t>(objective);
       const double ratio = point.figures.objective[i] / best[i];

@@ -39,7 +39,9 @@ QString unit_of(Objective objective) {
 
 QString servers_of(const Json& scenario) {
   const Json& cluster = scenario.at("cluster");
-  return QStringLiteral("%1 × %2").arg(shown_whole(cluster.value("nodes", 1L)), qt(cluster.value("node", "")));
+  QString out = QStringLiteral("%1 × %2").arg(shown_whole(cluster.value("nodes", 1L)), qt(cluster.value("node", "")));
+  for (const std::string& words : machine_words(scenario)) out += QStringLiteral(" · ") + localized(qt(words));
+  return out;
 }
 
 /// "tensor 8 · pipeline 4" of a scenario that the search wrote.
@@ -95,13 +97,14 @@ std::vector<FigureCell> row_of(const PlanOption& option, std::size_t number, con
   const QString strategy =
       (answer ? degrees_in_words(option.candidate->prediction.degrees) : strategy_of(*option.scenario)) +
       QStringLiteral(" · ") + settings_of(*option.scenario);
+  const QString servers = servers_of(*option.scenario);
   const auto axis = [&](Objective objective) {
     const double value = scale.shown(objective, *option.objective);
     return std::isfinite(value) ? count_cell(value, shown_number(value))
                                 : FigureCell{.text = QStringLiteral("—"), .tone = FigureCell::Tone::muted};
   };
   return {count_cell(static_cast<double>(number + 1), QString::number(number + 1)),
-          {.text = servers_of(*option.scenario)},
+          {.text = servers, .tip = servers},
           axis(axes.x),
           axis(axes.y),
           figure_cell(step),

@@ -219,6 +219,26 @@ TEST_F(PlanCommand, NamesSwitchesLargerThanAny) {
               HasSubstr("    network: 4 leaf switches of up to 144 ports"));
 }
 
+// Options that differ in their terms alone say which they are, as candidates and on the front.
+TEST_F(PlanCommand, SaysOnWhichTermsMachinesAreHad) {
+  Json question = small_question();
+  const Json machine{{"node", "aws-p4d.24xlarge"}, {"nodes", {2}}};
+  question["clusters"] = Json::array({machine, machine, machine, machine});
+  question["clusters"][1]["cost"] = {{"node_rent_usd_per_h", 7.5}};
+  question["clusters"][2]["cost"] = {{"node_purchase_usd", 90000}, {"amortisation_years", 3}};
+  question["clusters"][3]["cost"] = {{"basis", "spot"}};
+  question["strategy"] = {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}};
+  question["objective"] = {"cost", "time"};
+  const Finished run = stepcast_run({"plan", file(question), "--fidelity", "analytic", "--top", "1000"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::string front = run.out.substr(run.out.find("Pareto front"));
+  for (const char* terms : {"megatron-lm · rented at $7.50/h", "megatron-lm · bought at $90,000 · over 3 years",
+                            "megatron-lm · spot", "\n    cost: on demand, ",
+                            "\n    cost: rented at $7.50 an hour a node, as", "\n    cost: bought at $90,000 a node"})
+    EXPECT_THAT(run.out, HasSubstr(terms));
+  EXPECT_THAT(front, testing::ContainsRegex("aws-p4d.24xlarge · megatron-lm · (rented|bought) at [^\n]* t8 p"));
+}
+
 // What an earlier plan wrote is no part of this one; what somebody else put there is theirs.
 TEST_F(PlanCommand, LeavesNoOptionsOfAnEarlierPlan) {
   const std::filesystem::path out = folder_ / "answer";
