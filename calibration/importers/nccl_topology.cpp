@@ -230,8 +230,7 @@ class TopologyReader {
       return;
     const int gen = generation_of(slowest_);
     wiring_.notes.push_back(fmt::format(
-        "PCIe to accelerators is as fast as its slowest link, {}: taken as 16 lanes of generation {}, {}; collectives "
-        "are forecast with the accelerator's own PCIe all the same",
+        "PCIe to accelerators is as fast as its slowest link, {}: taken as 16 lanes of generation {}, {}",
         slowest_.stated, gen,
         std::ldexp(16, gen - 1) == slowest_.lanes  ? "which are as fast"
         : std::ldexp(16, gen - 1) < slowest_.lanes ? "the next that are no faster"

@@ -60,7 +60,7 @@ NativeLink native_link(const CollectiveMachine& machine) {
   const Node& node = *machine.node;
   const BytesPerSecond linked = node.interconnect.bandwidth_per_accelerator(node.accelerator_count);
   if (linked > BytesPerSecond(0) && node.interconnect.kind != NodeTopology::pcie) return {linked, false};
-  return {machine.accelerator->pcie_bandwidth, true};
+  return {pcie_link(node, *machine.accelerator), true};
 }
 
 /// Of the ring's rate, by how many devices take part.
@@ -82,7 +82,7 @@ BytesPerSecond host_ring(const CollectiveMachine& machine, std::size_t ranks) {
     return raw_host_link(*machine.node, *machine.accelerator) * links_of(machine).ring_share;
   static const LinkProfile kIdeal;
   const LinkProfile& host = machine.host_links ? *machine.host_links : kIdeal;
-  const BytesPerSecond one = machine.accelerator->pcie_bandwidth * host.ring_share * channel_share(host, ranks);
+  const BytesPerSecond one = pcie_link(*machine.node, *machine.accelerator) * host.ring_share * channel_share(host, ranks);
   const int rings = least_joined(*machine.node, static_cast<int>(ranks));
   return std::max(one, std::min(one * rings, between_sockets(machine)));
 }

@@ -1,5 +1,8 @@
 #include "models/compute/host_link.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace stepcast {
 
 namespace {
@@ -16,10 +19,16 @@ const HostLink* coherent_host_link(const Node& node, const Accelerator& accelera
   return accelerator.cpu_link ? &*accelerator.cpu_link : nullptr;
 }
 
+BytesPerSecond pcie_link(const Node& node, const Accelerator& accelerator) {
+  const int slots = node.interconnect.pcie_gen, own = accelerator.pcie_gen;
+  const int behind = slots > 0 && own > 0 ? std::max(0, own - slots) : 0;
+  return accelerator.pcie_bandwidth / std::exp2(behind);
+}
+
 BytesPerSecond raw_host_link(const Node& node, const Accelerator& accelerator) {
   if (const HostLink* link = coherent_host_link(node, accelerator))
     return link->bandwidth / static_cast<double>(link->shared_by_accelerators);
-  return accelerator.pcie_bandwidth;
+  return pcie_link(node, accelerator);
 }
 
 BytesPerSecond host_link_rate(const Node& node, const Accelerator& accelerator, const ComputeProfile* compute) {

@@ -9,6 +9,9 @@ namespace stepcast {
 /// accelerator's own. Null where they meet over PCIe.
 const HostLink* coherent_host_link(const Node& node, const Accelerator& accelerator);
 
+/// Raw rate of a device's PCIe, per direction: its own, halved for each generation that the node's slots are behind it.
+BytesPerSecond pcie_link(const Node& node, const Accelerator& accelerator);
+
 /// Raw rate between a device and its host, per direction: its share of a link that several devices have together.
 BytesPerSecond raw_host_link(const Node& node, const Accelerator& accelerator);
 

@@ -36,6 +36,17 @@ TEST(Libraries, AreThoseOfTheAccelerator) {
   EXPECT_EQ(library("mi325x-platform-8"), "nccl");
 }
 
+// Cards of generation 4 in slots of generation 3 meet at half the rate.
+TEST(Phenomena, SlotsOfAnOlderGenerationHalvePcie) {
+  Node node = *catalog().find<Node>("server-4xl40s");
+  const auto rate = [&](int generation) {
+    node.interconnect.pcie_gen = generation;
+    return interconnect_of(machine_of(node, catalog())).native;
+  };
+  EXPECT_DOUBLE_EQ(rate(3).value() / rate(4).value(), 0.5);
+  EXPECT_EQ(rate(0), rate(4));
+}
+
 // GPUDirect-TCPX and TCPXO move data past the processor: forecasts of a node have the constants that its rows are
 // scored with. Two A3 Mega, 16 H100: 8 GiB in 47.5 ms, 339 GB/s of busbw (network-profiles/tcpxo.json); a table of A3
 // High has 160.5 ms for an all_gather of 8 GiB (calibration/data/collectives-multinode.csv).
