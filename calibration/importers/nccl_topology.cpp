@@ -229,12 +229,12 @@ class TopologyReader {
         std::any_of(wiring_.accelerators.begin(), wiring_.accelerators.end(), linked))
       return;
     const int gen = generation_of(slowest_);
-    wiring_.notes.push_back(fmt::format(
-        "PCIe to accelerators is as fast as its slowest link, {}: taken as 16 lanes of generation {}, {}",
-        slowest_.stated, gen,
-        std::ldexp(16, gen - 1) == slowest_.lanes  ? "which are as fast"
-        : std::ldexp(16, gen - 1) < slowest_.lanes ? "the next that are no faster"
-                                                   : "the slowest that there are"));
+    wiring_.notes.push_back(
+        fmt::format("PCIe to accelerators is as fast as its slowest link, {}: taken as 16 lanes of generation {}, {}",
+                    slowest_.stated, gen,
+                    std::ldexp(16, gen - 1) == slowest_.lanes  ? "which are as fast"
+                    : std::ldexp(16, gen - 1) < slowest_.lanes ? "the next that are no faster"
+                                                               : "the slowest that there are"));
   }
 
   std::string read_address(pugi::xml_node pci) {

@@ -82,7 +82,8 @@ BytesPerSecond host_ring(const CollectiveMachine& machine, std::size_t ranks) {
     return raw_host_link(*machine.node, *machine.accelerator) * links_of(machine).ring_share;
   static const LinkProfile kIdeal;
   const LinkProfile& host = machine.host_links ? *machine.host_links : kIdeal;
-  const BytesPerSecond one = pcie_link(*machine.node, *machine.accelerator) * host.ring_share * channel_share(host, ranks);
+  const BytesPerSecond one =
+      pcie_link(*machine.node, *machine.accelerator) * host.ring_share * channel_share(host, ranks);
   const int rings = least_joined(*machine.node, static_cast<int>(ranks));
   return std::max(one, std::min(one * rings, between_sockets(machine)));
 }
