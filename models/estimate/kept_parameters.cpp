@@ -39,6 +39,13 @@ Seconds at_both_ends(const std::vector<KeptStage>& gathering, const GatheringSha
   return sum + shares.backward * gathering.back().backward / chunks;
 }
 
+/// Of a stage's units, while so many stages share their links.
+Seconds gathers_beside_others(const std::vector<UnitTimes>& units, double crowd) {
+  Seconds sum;
+  for (const UnitTimes& unit : units) sum += unit.gather_alone + std::max(0.0, crowd - 1) * unit.gather_flow;
+  return sum;
+}
+
 }  // namespace
 
 Seconds end_of_gathering_passes(const ReplicaStages& stages, const PipelineStages& pipeline, StepAccount& account) {
@@ -50,7 +57,7 @@ Seconds end_of_gathering_passes(const ReplicaStages& stages, const PipelineStage
   std::vector<KeptStage> gathering;
   StageUnits of_stages(stages, pipeline.messages_around());
   std::vector<UnitTimes> units;
-  Seconds gathered, longest, slowed;
+  Seconds gathered, longest, slowed, filled;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     of_stages.next(s, units);
     const KeptStage& stage = gathering.emplace_back(kept_stage(units, traffic, stages.at(s).communication_slowdown));
@@ -58,15 +65,19 @@ Seconds end_of_gathering_passes(const ReplicaStages& stages, const PipelineStage
     times[s].backward_input += shares.backward * stage.backward;
     slowed += micro_batches * (shares.forward * stage.slowed_forward + shares.backward * stage.slowed_backward);
     // Of a micro-batch's two passes one finds its parameters whole, but for the step's first.
-    const Seconds all = (micro_batches + 1) * stage.gathers;
+    const Seconds all = (micro_batches + 1) * gathers_beside_others(units, of_stages.gather_crowd(s));
     gathered += all;
-    longest = std::max(longest, all);
+    // Shared links wait for the first gather of every stage in front, which no other stage's work hides.
+    longest = std::max(longest, all + filled);
+    filled += stage.gathers;
   }
   const Seconds ideal = pipeline.time();
   const Seconds played = pipeline.time_of(times) + at_both_ends(gathering, shares, scenario.degrees.vpp);
   const Seconds end = std::max({ideal, played, longest});
   const Seconds stretched = slowed / static_cast<double>(stages.count());
-  const Seconds exposed = std::max(Seconds(0), end - ideal - stretched);
+  // A stage is kept waiting by its own gathers for no longer than they take; else by the other stages.
+  const Seconds exposed =
+      std::clamp(end - ideal - stretched, Seconds(0), gathered / static_cast<double>(stages.count()));
   account.stretch_computation(stretched);
   account.step().bubble += end - ideal - stretched - exposed;
   account.add_replicas(stages.plan().gather, gathered, exposed);

@@ -19,10 +19,10 @@ std::vector<UnitTimes> StageUnits::units_of(std::size_t stage) {
     }
   };
   take_turns(units);
-  const double crowd = crowd_of(stage, stages_.job().groups.shard);
+  if (stages_.plan().kept_after_backward) return units;
+  const double crowd = gather_crowd(stage);
   slow_down(crowd, &UnitTimes::gather_alone, &UnitTimes::gather_flow);
-  if (stages_.plan().sharded_parameters && !stages_.plan().kept_after_backward)
-    slow_down(crowd, &UnitTimes::reduce_alone, &UnitTimes::reduce_flow);
+  if (stages_.plan().sharded_parameters) slow_down(crowd, &UnitTimes::reduce_alone, &UnitTimes::reduce_flow);
   return units;
 }
 

@@ -16,8 +16,11 @@ class StageUnits {
 
   /// A stage's units into `units`, which hold those of the stage before: like stages in a row are asked for once.
   /// Each collective is as slow as the slowest of the replicas' nodes makes it, and as the other stages on its links do
-  /// where all communicate at the same time: gathers, and all that sharded parameters need.
+  /// where all communicate at the same time: gathers, and all that sharded parameters need. Where a pipeline keeps what
+  /// it has gathered, gathers are as if alone (gather_crowd): of its stages most wait for others' work.
   void next(std::size_t stage, std::vector<UnitTimes>& units);
+  /// How much longer a stage's gathers take while all stages on its links gather.
+  [[nodiscard]] double gather_crowd(std::size_t stage) const { return crowd_of(stage, stages_.job().groups.shard); }
   [[nodiscard]] const StageLinks& links() const { return links_; }
 
  private:

@@ -298,6 +298,19 @@ TEST(ClosedForm, StagesOfANodeShareItsNic) {
         << sharding;
 }
 
+// The same of FSDP's, whose gathers fill the NIC while it is slow: stages that wait for others' work do not gather.
+TEST(ClosedForm, ShardedStagesOfANodeShareItsNic) {
+  for (const double gigabits : {25.0, 100.0, 400.0})
+    EXPECT_LT(std::abs(error_of(on_one_nic(4, gigabits,
+                                           {{"framework", "pytorch-fsdp"},
+                                            {"micro_batch", 1},
+                                            {"pipeline_parallel", 8},
+                                            {"sharding", "fsdp"},
+                                            {"order", "tp-pp-cp-ep-dp"}}))),
+              0.15)
+        << gigabits;
+}
+
 // FSDP over one slow NIC: what every micro-batch gathers and reduces sets the pace on one stage; a pipeline reduces
 // once, and gathers in half of its passes or once.
 TEST(ClosedForm, WrappedLayersMeetOnASlowNetwork) {
