@@ -67,7 +67,7 @@ ScenarioDocument on_common_ground(const ScenarioDocument& own, int nodes) {
   if (strategy.contains("actors")) strategy.erase("actors");  // the common model generates nothing
   // What fits a scenario's own model into its own devices says nothing here.
   for (const char* key : {"recompute", "recompute_modules", "recompute_layers", "recompute_last_stage",
-                          "offload_optimizer", "stage_layers"})
+                          "offload_optimizer", "offload_optimizer_device", "stage_layers"})
     strategy.erase(key);
   strategy["micro_batch"] = kGround.micro_batch;
   const bool accelerators = on_accelerators(strategy.value("framework", std::string()));

@@ -1,6 +1,7 @@
 #include "explain/hardware_figures.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "models/compute/host_link.hpp"
 #include "models/storage/storage.hpp"
@@ -99,13 +100,36 @@ void scale_nic_bandwidth(ChangedScenario& s, double factor) {
 
 Value fabric_bandwidth(const Scenario& s) {
   const FabricSpec& fabric = s.spec.cluster.fabric;
-  if (!has_network(s) || fabric.preset == FabricPreset::single_switch || fabric.oversubscription <= 1)
-    return std::nullopt;
-  return fmt::format("{}:1 above the leaves", significant(fabric.oversubscription));
+  if (!has_network(s) || fabric.preset == FabricPreset::single_switch) return std::nullopt;
+  std::vector<std::string> tiers;
+  if (fabric.oversubscription > 1)
+    tiers.push_back(fmt::format("{}:1 above the leaves", significant(fabric.oversubscription)));
+  if (fabric.core_oversubscription > 1)
+    tiers.push_back(fmt::format("{}:1 above the spines", significant(fabric.core_oversubscription)));
+  return tiers.empty() ? std::nullopt : Value(fmt::format("{}", fmt::join(tiers, ", ")));
 }
+/// Of what has fewer up-links than down-links: more of them where there are as many would bring nothing.
 void scale_fabric_bandwidth(ChangedScenario& s, double factor) {
-  s.scenario().spec.cluster.fabric.oversubscription /= factor;
+  FabricSpec& fabric = s.scenario().spec.cluster.fabric;
+  for (double* share : {&fabric.oversubscription, &fabric.core_oversubscription})
+    if (*share > 1) *share /= factor;
 }
+
+Value site_bandwidth(const Scenario& s) {
+  const auto& sites = s.spec.cluster.fabric.wan;
+  if (!has_network(s) || !sites) return std::nullopt;
+  return fmt::format("{} Gb/s of a site's up-link", significant(sites->bandwidth.in(1_Gbps)));
+}
+void scale_site_bandwidth(ChangedScenario& s, double factor) {
+  s.scenario().spec.cluster.fabric.wan->bandwidth *= factor;
+}
+
+Value site_latency(const Scenario& s) {
+  const auto& sites = s.spec.cluster.fabric.wan;
+  if (!has_network(s) || !sites || sites->latency <= Seconds(0)) return std::nullopt;
+  return humane(sites->latency) + " one way";
+}
+void scale_site_latency(ChangedScenario& s, double factor) { s.scenario().spec.cluster.fabric.wan->latency *= factor; }
 
 Value network_latency(const Scenario& s) {
   if (!has_network(s) || !s.network_profile) return std::nullopt;
@@ -176,6 +200,8 @@ const std::vector<HardwareFigure>& hardware_figures() {
       {"host_link", "links of the devices to their hosts", true, host_link, scale_host_link},
       {"nic_bandwidth", "NIC bandwidth", true, nic_bandwidth, scale_nic_bandwidth},
       {"fabric_bandwidth", "bandwidth of the fabric above the leaves", true, fabric_bandwidth, scale_fabric_bandwidth},
+      {"site_bandwidth", "bandwidth between sites", true, site_bandwidth, scale_site_bandwidth},
+      {"site_latency", "latency between sites", false, site_latency, scale_site_latency},
       {"network_latency", "latency of the network", false, network_latency, scale_network_latency},
       {"storage_rate", "rate at which a node reads input", true, storage_rate, scale_storage_rate},
       {"decode_time", "time in which a core makes a sample of what it read", false, decode_time, scale_decode_time},

@@ -58,6 +58,29 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// Numbers that a name holds: 2 and 70 of "llama2-70b".
+std::vector<std::string_view> numbers_in(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789";
+  std::vector<std::string_view> out;
+  for (std::size_t at = name.find_first_of(kDigits); at != std::string_view::npos;) {
+    const std::size_t end = std::min(name.find_first_not_of(kDigits, at), name.size());
+    out.push_back(name.substr(at, end - at));
+    at = name.find_first_of(kDigits, end);
+  }
+  return out;
+}
+
+/// Mistakes that a candidate counts beside its letters where it lacks a number of what was wanted, in whatever order of
+/// its digits: sizes and versions are seldom mistyped otherwise, and another one is another thing.
+std::size_t other_number(std::string_view wanted, std::string_view candidate) {
+  const auto stated = numbers_in(candidate);
+  const auto lacks = [&](std::string_view number) {
+    return std::ranges::none_of(stated,
+                                [&](std::string_view other) { return std::ranges::is_permutation(number, other); });
+  };
+  return std::ranges::any_of(numbers_in(wanted), lacks) ? 2 : 0;
+}
+
 }  // namespace
 
 std::string Fault::text() const {
@@ -107,8 +130,8 @@ const std::string* nearest(std::string_view wanted, const std::vector<std::strin
   for (const std::string& candidate : candidates) {
     if (wanted.size() < kShort && candidate.size() + 1 < wanted.size()) continue;
     const bool part = wanted.size() >= 3 && candidate.find(wanted) != std::string::npos;
-    const std::size_t distance =
-        part ? std::min<std::size_t>(1, edit_distance(wanted, candidate)) : edit_distance(wanted, candidate);
+    const std::size_t letters = edit_distance(wanted, candidate);
+    const std::size_t distance = part ? std::min<std::size_t>(1, letters) : letters + other_number(wanted, candidate);
     if (distance < limit) {
       limit = distance;
       best = &candidate;

@@ -33,7 +33,8 @@ void add_offers(FieldTable<FrameworkProfile>& t) {
       .field("shardings", &F::shardings, "Shardings that it offers; the first is its default", {.required = true})
       .field("tensor_parallel", &F::tensor_parallel, "Offers tensor parallelism")
       .field("pipeline_parallel", &F::pipeline_parallel, "Offers pipeline parallelism")
-      .field("pipelines_shard_gradients", &F::pipelines_shard_gradients, "ZeRO-2 and 3 run beside pipeline parallelism")
+      .field("pipelines_shard_gradients", &F::pipelines_shard_gradients,
+             "What shards gradients (zero-2, zero-3, fsdp, hsdp) runs beside pipeline parallelism")
       .field("pipelines_accumulate", &F::pipelines_accumulate,
              "Pipelines add sharded gradients up whole and reduce them once a step; else each micro-batch's")
       .field("schedules", &F::schedules, "Orders of passes that its pipelines run; none: each")

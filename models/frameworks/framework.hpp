@@ -68,7 +68,7 @@ struct FrameworkProfile {
   bool context_parallel = false;
   std::vector<std::string> context_methods;  ///< names of ContextMethod that it offers, its default first; empty: each
   bool expert_parallel = false;
-  bool pipelines_shard_gradients = true;  ///< zero-2 and zero-3 run beside pipeline parallelism
+  bool pipelines_shard_gradients = true;  ///< what shards gradients runs beside pipeline parallelism
   /// Shards beside pipeline parallelism: gradients of all micro-batches add up whole and are reduced once a step, and
   /// parameters stay whole after a backward pass.
   bool pipelines_accumulate = false;

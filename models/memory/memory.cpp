@@ -6,6 +6,7 @@
 #include "models/memory/in_flight.hpp"
 #include "models/memory/moment.hpp"
 #include "models/memory/peak.hpp"
+#include "models/parallelism/offload.hpp"
 #include "models/parallelism/parameter_update.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
@@ -165,12 +166,14 @@ double state_element(const Scenario& scenario) {
 /// beside grad_partitions_flat_buffer; stage_1_and_2.py: single_partition_of_fp32_groups has).
 void offload_optimizer(MemoryFootprint& out, const Scenario& scenario, const OwnedParameters& owned) {
   if (!scenario.spec.strategy.offload_optimizer) return;
-  out.host += out.optimizer;
+  const bool to_drives = offloads_to_drives(scenario);
+  out.host += to_drives ? swap_buffers(owned.all) : out.optimizer;
   out.optimizer = Bytes(0);
   const bool sharded_gradients =
       synchronization_plan(scenario).sharded_parameters || scenario.sharding == Sharding::zero2;
   const double element = state_element(scenario);
-  if (!sharded_gradients || state_bytes(scenario).gradient < element) out.host += Bytes(element * owned.all);
+  const bool copied = !sharded_gradients || state_bytes(scenario).gradient < element;
+  if (copied && !to_drives) out.host += Bytes(element * owned.all);
   if (!sharded_gradients) return;
   out.host += out.gradients;
   out.gradients = Bytes(0);

@@ -5,6 +5,7 @@
 #include "models/compute/host_link.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/storage/rates.hpp"
 
 namespace stepcast {
 
@@ -24,6 +25,22 @@ constexpr double kHostUpdateShare = 0.46;
 // (DeepSpeed, runtime/zero/stage3.py: partition_grads, unscale_and_clip_grads, the copy after the step).
 constexpr double kHostPassBytes = 18;
 
+// What ZeRO-Infinity swaps at a time, at most: sub_group_size of stage 3 (DeepSpeed, runtime/zero/config.py), and the
+// buffers that it has for the tensors of one group: parameters, gradients and two moments (offload_config.py,
+// buffer_count 4), in fp32.
+constexpr double kSwappedParameters = 1e9;
+constexpr double kSwapBuffers = 4;
+// Of a parameter an update reads all four, and writes three: its gradient went to the drives beside the backward pass.
+constexpr double kSwappedInBytes = 16, kSwappedOutBytes = 12;
+
+/// Reading the groups' states from the node's drives and writing them back, neither of which goes beside the update
+/// (offload_config.py: pipeline_read and pipeline_write are off).
+Seconds swap_time(double parameters, const Scenario& scenario) {
+  const double sharers = scenario.devices_per_node();
+  return Bytes(kSwappedInBytes * parameters * sharers) / *local_read_rate(scenario) +
+         Bytes(kSwappedOutBytes * parameters * sharers) / *local_write_rate(scenario);
+}
+
 BytesPerSecond host_memory_share(const Scenario& scenario) {
   const BytesPerSecond all = scenario.node->memory_bandwidth;
   return all > BytesPerSecond(0) ? all / static_cast<double>(scenario.devices_per_node()) : kUnstatedHostMemory;
@@ -35,7 +52,17 @@ Seconds offloaded_optimizer_time(double parameters, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const Bytes updated(parameters * (scenario.framework->optimizer_bytes_per_parameter + kHostPassBytes));
   const Bytes moved(parameters * (gradient_bytes(scenario) + parameter_bytes(scenario)));
-  return updated / (kHostUpdateShare * host_memory_share(scenario)) + moved / host_link_rate(scenario);
+  const Seconds on_host = updated / (kHostUpdateShare * host_memory_share(scenario)) + moved / host_link_rate(scenario);
+  return offloads_to_drives(scenario) ? on_host + swap_time(parameters, scenario) : on_host;
+}
+
+bool offloads_to_drives(const Scenario& scenario) {
+  const StrategySpec& strategy = scenario.spec.strategy;
+  return strategy.offload_optimizer && strategy.offload_optimizer_device == OffloadDevice::nvme;
+}
+
+Bytes swap_buffers(double parameters) {
+  return Bytes(kSwapBuffers * sizeof(float) * std::min(parameters, kSwappedParameters));
 }
 
 void add_offload_wait(LayerCost& cost, const Job& job) {

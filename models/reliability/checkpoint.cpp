@@ -9,6 +9,7 @@
 #include "models/collectives/peer_ports.hpp"
 #include "models/compute/host_link.hpp"
 #include "models/memory/memory.hpp"
+#include "models/parallelism/offload.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
@@ -104,7 +105,7 @@ void mirror(CheckpointCost& cost, const Job& job, bool one_node) {
 }
 
 /// Time in which all devices' states are copied to host memory, on nodes of the scenario's own kind. Those that lie
-/// there already cross no link, and are read from there as well.
+/// there already, or on drives, cross no link, and are read from there as well.
 Seconds copy_time_of_kind(const Scenario& scenario, Bytes size) {
   const double nodes = scenario.spec.cluster.nodes;
   const BytesPerSecond memory = scenario.node->memory_bandwidth * nodes;
@@ -117,7 +118,9 @@ Seconds copy_time_of_kind(const Scenario& scenario, Bytes size) {
   const double on_host =
       scenario.spec.strategy.offload_optimizer ? bytes.optimizer / (bytes.parameter + bytes.optimizer) : 0;
   const Seconds over_links = size * (1 - on_host) / links;
-  return memory > BytesPerSecond(0) ? std::max(over_links, size * (1 + on_host) / memory) : over_links;
+  const Seconds copied = memory > BytesPerSecond(0) ? std::max(over_links, size * (1 + on_host) / memory) : over_links;
+  if (!offloads_to_drives(scenario)) return copied;
+  return std::max(copied, size * on_host / (*local_read_rate(scenario) * nodes));
 }
 
 Seconds copy_time(const Scenario& scenario, Bytes size) {

@@ -3,6 +3,7 @@
 
 #include "models/scenario/dispatchers.hpp"
 #include "models/scenario/draft.hpp"
+#include "models/storage/rates.hpp"
 
 namespace stepcast {
 
@@ -134,7 +135,7 @@ void check_data_overlaps(Draft& draft) {
 }  // namespace
 
 bool shards_in_pipelines(const FrameworkProfile& framework, Sharding sharding) {
-  const bool shards_gradients = sharding == Sharding::zero2 || sharding == Sharding::zero3;
+  const bool shards_gradients = sharding != Sharding::none && sharding != Sharding::zero1;
   return framework.pipelines_shard_gradients || !shards_gradients;
 }
 
@@ -266,7 +267,29 @@ void check_recompute(Draft& draft) {
                 "recompute \"none\"");
 }
 
+namespace {
+
+/// States on drives: what ZeRO-Infinity asks for, and what their time follows from.
+void check_offload_to_drives(Draft& draft) {
+  const StrategySpec& strategy = draft.spec().strategy;
+  const char* pointer = "/strategy/offload_optimizer_device";
+  if (strategy.offload_optimizer_device != OffloadDevice::nvme || !draft.sound({pointer})) return;
+  const Scenario& s = draft.scenario;
+  if (!strategy.offload_optimizer)
+    return draft.fault(pointer, "found nvme, but offload_optimizer is false",
+                       "offload_optimizer true, or leave it out");
+  if (s.sharding != Sharding::zero3 && draft.sound({"/strategy/sharding"}))
+    return draft.fault(pointer, fmt::format("found nvme, which needs sharding zero-3, found {}", name_of(s.sharding)),
+                       "host, or framework deepspeed with sharding zero-3");
+  if (s.node != nullptr && (!local_read_rate(s) || !local_write_rate(s)))
+    draft.fault(pointer, fmt::format("found nvme, but the catalogue has no rates of {}'s drives", s.node->id),
+                "host, or a node whose local_storage states read_GBps and write_GBps");
+}
+
+}  // namespace
+
 void check_offload(Draft& draft) {
+  check_offload_to_drives(draft);
   const Scenario& s = draft.scenario;
   const char* activations = "/strategy/offload_activations";
   if (s.model && !s.model->is_transformer() && draft.spec().strategy.offload_activations && draft.sound({activations}))

@@ -90,6 +90,13 @@ template <>
 struct EnumNames<RecomputeModule> {
   static constexpr std::array names{"attention_core", "attention", "mlp", "norm", "moe"};
 };
+/// Where an optimizer's states lie that are offloaded: in host memory, or on the node's own drives, through which every
+/// update streams them (ZeRO-Infinity).
+enum class OffloadDevice { host, nvme };
+template <>
+struct EnumNames<OffloadDevice> {
+  static constexpr std::array names{"host", "nvme"};
+};
 /// How a token reaches its experts. `all_to_all`: a copy for each of them. `deepep`: one to each node and rank that
 /// holds any of them (DeepEP, HybridEP; models/parallelism/expert_dispatch.hpp).
 enum class ExpertDispatch { all_to_all, deepep };
@@ -177,7 +184,8 @@ struct StrategySpec {
   bool fp8_dot_product_attention = false;           ///< attention's products in 8 bit, where others are in 8 or 4
   std::optional<MemoryFormat> memory_format;        ///< of images; default: models/scenario/memory_format.hpp
   bool sync_batch_norm = false;                     ///< batch norms take their statistics over all replicas
-  bool offload_optimizer = false;    ///< optimizer states lie in host memory, and processors update them (ZeRO-Offload)
+  bool offload_optimizer = false;  ///< optimizer states lie in host memory, and processors update them (ZeRO-Offload)
+  OffloadDevice offload_optimizer_device = OffloadDevice::host;  ///< where these states lie
   bool offload_activations = false;  ///< what blocks keep for the backward pass waits in host memory
   CollectiveAlgorithm collective_algorithm = CollectiveAlgorithm::automatic;
   CollectiveProtocol collective_protocol = CollectiveProtocol::automatic;

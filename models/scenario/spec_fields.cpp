@@ -114,6 +114,9 @@ void add_offload(FieldTable<StrategySpec>& t) {
   using S = StrategySpec;
   t.field("offload_optimizer", &S::offload_optimizer,
           "Optimizer states lie in host memory and the processors update them (ZeRO-Offload)")
+      .field("offload_optimizer_device", &S::offload_optimizer_device,
+             "Where these states lie: in host memory, or on the node's own drives, which the processors' update reads "
+             "and writes (ZeRO-Infinity; sharding zero-3)")
       .field("offload_activations", &S::offload_activations,
              "What blocks keep for the backward pass waits in host memory");
 }

@@ -132,7 +132,8 @@ Json strategy_beside(const Scenario& scenario, const std::set<std::string>& told
                                                 "parameters_in_16_bit",
                                                 "attention_kernel",
                                                 "torch_compile",
-                                                "offload_optimizer"};
+                                                "offload_optimizer",
+                                                "offload_optimizer_device"};
   const Json all = StrategySpec::fields().write(scenario.spec.strategy);
   Json out = Json::object();
   for (const auto& [key, value] : all.items()) {

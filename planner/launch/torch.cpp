@@ -1,4 +1,5 @@
 #include "models/convergence/target.hpp"
+#include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/memory_format.hpp"
 #include "planner/launch/launch.hpp"
@@ -89,7 +90,10 @@ Json deepspeed_config(const Scenario& s) {
   Json& zero =
       out["zero_optimization"] = {{"stage", zero_stage(s.sharding)}, {"overlap_comm", synchronization_plan(s).overlap}};
   if (s.framework->bucket > Bytes(0)) zero["reduce_bucket_size"] = static_cast<long>(s.framework->bucket.value() / 2);
-  if (s.spec.strategy.offload_optimizer) zero["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
+  if (offloads_to_drives(s))
+    zero["offload_optimizer"] = {{"device", "nvme"}, {"nvme_path", "/local_nvme"}, {"pin_memory", true}};
+  else if (s.spec.strategy.offload_optimizer)
+    zero["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
   const bool full = s.spec.strategy.recompute == Recompute::full;
   if (full) out["activation_checkpointing"] = {{"partition_activations", false}};
   return out;

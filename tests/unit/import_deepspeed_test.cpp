@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +25,19 @@ ImportedScenario of(const std::string& config) {
   target.model = "llama3-8b";
   target.nodes = 2;
   return import_deepspeed(file, target, catalog());
+}
+
+// DeepSpeed's settings refuse drives below stage 3.
+TEST(DeepSpeedImport, StatesGoToDrivesInStage3) {
+  const auto imported = [](int stage) {
+    return of(fmt::format(R"({{"train_micro_batch_size_per_gpu": 1, "bf16": {{"enabled": true}}, "zero_optimization":
+      {{"stage": {}, "offload_optimizer": {{"device": "nvme", "nvme_path": "/local_nvme"}}}}}})",
+                          stage));
+  };
+  EXPECT_EQ(imported(3).scenario["strategy"]["offload_optimizer_device"], "nvme");
+  const ImportedScenario two = imported(2);
+  EXPECT_FALSE(two.scenario["strategy"].contains("offload_optimizer_device"));
+  EXPECT_THAT(two.notes, Contains(HasSubstr("stage 3 alone has it on drives")));
 }
 
 // The forecast of stage 3 always overlaps; a file that switches it off is no fault, and is told.

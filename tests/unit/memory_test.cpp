@@ -377,6 +377,18 @@ TEST(Offload, OptimizerStatesAndShardedGradientsLieOnTheHost) {
   EXPECT_DOUBLE_EQ(small.stage(0).host.in(1_GB), 4 + 2);
 }
 
+// Through buffers of four tensors of at most 1e9 fp32 numbers (DeepSpeed's sub_group_size); gradients arrive in 16 bit.
+TEST(Offload, StatesOnDrivesPassThroughBuffers) {
+  SmallJob small(1, 2, 7);
+  small.strategy().offload_optimizer = true;
+  small.strategy().offload_optimizer_device = OffloadDevice::nvme;
+  small.shard(Sharding::zero3, 1);
+  EXPECT_DOUBLE_EQ(small.stage(0).host.in(1_GB), 16 + 7 * 2);
+  small.shard(Sharding::zero3, 14);
+  EXPECT_DOUBLE_EQ(small.stage(0).host.in(1_GB), 0.5 * (16 + 2));
+  EXPECT_EQ(small.stage(0).optimizer.value(), 0);
+}
+
 TEST(Offload, FitsOnlyWithTheHostsMemory) {
   SmallJob small(1, 2);
   small.job.device.memory = 1_TB;

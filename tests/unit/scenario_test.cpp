@@ -450,7 +450,9 @@ TEST(MergedPasses, NeedExchangesAndPassesThatDoNotNeedEachOther) {
               testing::HasSubstr("schedule 1f1b with 4 stages has no passes to merge"));
   EXPECT_THAT(fault({"strategy.recompute=full", "strategy.recompute_modules=[]"}),
               testing::HasSubstr("recompute full repeats the experts' exchanges"));
-  EXPECT_THAT(fault({"strategy.sharding=zero-2"}), testing::HasSubstr("sharding zero-2 synchronises within"));
+  EXPECT_THAT(fault({"strategy.sharding=zero-2", "strategy.pipeline_parallel=1", "strategy.virtual_pipeline=1",
+                     "strategy.stage_layers=[94]"}),
+              testing::HasSubstr("sharding zero-2 synchronises within"));
   EXPECT_THAT(fault({}, "llama3-70b-h100-512"), testing::HasSubstr("llama3-70b has no experts"));
 }
 
@@ -521,7 +523,7 @@ TEST(Actors, GenerateWithDecoders) {
     EXPECT_THAT(faults(model), testing::HasSubstr("/strategy/actors/samples_per_s: missing")) << model;
 }
 
-// DeepSpeed's pipeline engine takes zero-1 alone; FSDP's reduce gradients with every micro-batch.
+// DeepSpeed's pipeline engine takes zero-1 alone, Megatron-FSDP has no pipelines; PyTorch's FSDP goes beside them.
 TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
   const auto fault = [](const std::string& framework, const std::string& sharding) {
     return fault_at("llama3-70b-h100-512", "sharding",
@@ -531,6 +533,10 @@ TEST(ShardedGradients, MeetPipelinesWhereTheProfileSaysSo) {
   EXPECT_EQ(fault("deepspeed", "zero-2"),
             "zero-2 shards gradients, which deepspeed refuses beside pipeline_parallel 4");
   EXPECT_EQ(fault("deepspeed", "zero-1"), "none");
+  EXPECT_EQ(fault("megatron-lm", "fsdp"),
+            "fsdp shards gradients, which megatron-lm refuses beside pipeline_parallel 4");
+  EXPECT_EQ(fault("nemo", "hsdp"), "hsdp shards gradients, which nemo refuses beside pipeline_parallel 4");
+  EXPECT_EQ(fault("megatron-bridge", "zero-1"), "none");
   EXPECT_EQ(fault("pytorch-fsdp", "zero-2"), "none");
 }
 

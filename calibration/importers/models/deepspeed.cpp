@@ -90,7 +90,7 @@ class DeepSpeedReader {
     ConfigReader reader(zero.at(key), child_pointer("/zero_optimization", key), diagnostics_);
     const std::string device = reader.text("device");
     reader.refuse_misspelt();
-    if (device == "nvme") notes_.push_back(fmt::format("{} to nvme: taken as to host memory", key));
+    if (device == "nvme" && std::string_view(key) == "offload_optimizer") to_drives_ = true;
     return device == "cpu" || device == "nvme";
   }
 
@@ -176,6 +176,10 @@ class DeepSpeedReader {
         notes_.emplace_back("overlap_comm: off, but stage 3 is forecast with overlap; the step is underestimated");
     }
     if (offloads(zero, "offload_optimizer") || reader.flag("cpu_offload", false)) strategy_["offload_optimizer"] = true;
+    if (to_drives_ && stage == 3)
+      strategy_["offload_optimizer_device"] = "nvme";
+    else if (to_drives_)
+      notes_.emplace_back("offload_optimizer to nvme: taken as to host memory, stage 3 alone has it on drives");
     if (offloads(zero, "offload_param"))
       notes_.emplace_back("offload_param: parameters are taken to stay on the devices; memory is overestimated");
     reader.ask({"overlap_comm", "offload_optimizer", "offload_param"});
@@ -349,6 +353,7 @@ class DeepSpeedReader {
   int tensor_ = 1, sequence_ = 1;
   std::optional<int> replicas_;  ///< as the mesh of devices has them
   std::vector<std::string> notes_;
+  bool to_drives_ = false;  ///< the optimizer's states
 };
 
 /// DeepSpeed reads Hjson, whose comments begin with # as well; blanks take their place.
