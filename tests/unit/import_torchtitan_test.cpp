@@ -123,16 +123,64 @@ TEST(Torchtitan, ShardsThatTakeWhatIsLeft) {
   EXPECT_EQ(out.scenario["workload"]["global_batch"], 32);
 }
 
-TEST(Torchtitan, ItsOwnCutOfStagesIsSaidNotToBeRead) {
-  const std::string of_stages = "pipeline_parallel_degree = 2\npipeline_parallel_first_stage_less_layers = 1\n";
-  const std::string text =
-      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = 2\nseq_len = 4096\n[parallelism]\n"
-      "tensor_parallel_degree = 2\ndisable_loss_parallel = true\n";
-  const Result out = import(text + of_stages);
+constexpr const char* kPipeline =
+    "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 8\nseq_len = 8192\n"
+    "[activation_checkpoint]\nmode = \"full\"\n[parallelism]\ntensor_parallel_degree = 8\n"
+    "pipeline_parallel_degree = 4\n";
+
+Json strategy_of(const std::string& text) {
+  const Result out = import(text);
   EXPECT_EQ(out.faults, "");
-  EXPECT_EQ(out.scenario["strategy"]["sequence_parallel"], true);
-  EXPECT_THAT(out.notes, HasSubstr("pipeline_parallel_first_stage_less_layers: not read; stages are as even as"));
-  EXPECT_THAT(import(text).notes, testing::Not(HasSubstr("less_layers")));
+  return out.faults.empty() ? out.scenario["strategy"] : Json::object();
+}
+
+// Embedding and output count as a layer each: 82 on four stages, the first ones take one more.
+TEST(Torchtitan, StagesAreThoseThatItMakesByItself) {
+  const std::string pipeline = kPipeline;
+  EXPECT_EQ(strategy_of(pipeline)["stage_layers"], Json({20, 21, 20, 19}));
+  EXPECT_EQ(strategy_of(pipeline)["schedule"], "1f1b");
+  EXPECT_EQ(strategy_of(pipeline + "pipeline_parallel_first_stage_less_layers = 0\n"
+                                   "pipeline_parallel_last_stage_less_layers = 0\n")["stage_layers"],
+            Json({20, 20, 20, 20}));
+  std::string large = pipeline;
+  large.replace(large.find("70B"), 3, "405B");
+  large.replace(large.find("_degree = 4"), 11, "_degree = 8");
+  EXPECT_EQ(strategy_of(large)["stage_layers"], Json({15, 16, 16, 16, 16, 16, 16, 15}));
+  EXPECT_THAT(import(pipeline + "pipeline_parallel_last_stage_less_layers = 40\n").faults,
+              HasSubstr("/parallelism/pipeline_parallel_degree: 80 layers, 1 for the embedding and 40 for the output"));
+  EXPECT_THAT(import(pipeline + "module_fqns_per_model_part = [[\"layers.0\"]]\n").notes,
+              HasSubstr("module_fqns_per_model_part: not read"));
+}
+
+TEST(Torchtitan, PartsOfARankAreInterleaved) {
+  const std::string looped = std::string(kPipeline) + "pipeline_parallel_schedule = \"Interleaved1F1B\"\n";
+  const Json two = strategy_of(looped);
+  EXPECT_EQ(two["schedule"], "interleaved-1f1b");
+  EXPECT_EQ(two["virtual_pipeline"], 2);
+  EXPECT_EQ(two["stage_layers"], Json({10, 11, 10, 10, 10, 10, 10, 9}));
+  // 80 layers of 5, as versions count that leave the ends out, and 82 of 11, as the newer ones do.
+  EXPECT_EQ(strategy_of(looped + "pipeline_parallel_layers_per_stage = 5\n")["virtual_pipeline"], 4);
+  EXPECT_EQ(strategy_of(looped + "pipeline_parallel_layers_per_stage = 11\n")["virtual_pipeline"], 2);
+  EXPECT_THAT(import(looped + "pipeline_parallel_layers_per_stage = 8\n").faults,
+              HasSubstr("/parallelism/pipeline_parallel_layers_per_stage"));
+}
+
+TEST(Torchtitan, SchedulesThatAreNotOursAreForecastByTheNearest) {
+  const auto with = [](const std::string& name) {
+    return import(std::string(kPipeline) + "pipeline_parallel_schedule = \"" + name + "\"\n");
+  };
+  const Result folded = with("ZBVZeroBubble");
+  EXPECT_EQ(folded.scenario["strategy"]["schedule"], "zero-bubble");
+  EXPECT_EQ(folded.scenario["strategy"]["stage_layers"], Json({19, 21, 20, 20}));
+  EXPECT_THAT(folded.notes, HasSubstr("forecast as zero-bubble"));
+  EXPECT_EQ(with("GPipe").scenario["strategy"]["schedule"], "gpipe");
+  EXPECT_THAT(with("Spiral").notes, HasSubstr("not known, 1f1b is forecast"));
+  std::string odd = std::string(kPipeline) + "pipeline_parallel_schedule = \"Interleaved1F1B\"\n";
+  odd.replace(odd.find("local_batch_size = 8"), 20, "local_batch_size = 6");
+  const Result flat = import(odd);
+  EXPECT_EQ(flat.scenario["strategy"]["schedule"], "1f1b");
+  EXPECT_EQ(flat.scenario["strategy"]["stage_layers"], Json({20, 21, 20, 19}));
+  EXPECT_THAT(flat.notes, HasSubstr("6 micro-batches are no multiple of 4 ranks"));
 }
 
 TEST(Torchtitan, ExpertsTakeAProfileThatHasThem) {

@@ -9,6 +9,7 @@
 #include "calibration/importers/models/imported_cluster.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
 #include "calibration/importers/models/optimizer_names.hpp"
+#include "calibration/importers/models/torchtitan_stages.hpp"
 #include "calibration/importers/text_file.hpp"
 #include "calibration/importers/toml_text.hpp"
 #include "fields/plain_text.hpp"
@@ -151,24 +152,56 @@ class TorchtitanReader {
     if (degree.flag("enable_async_tensor_parallel", false) && tensor > 1) strategy_["overlap_tensor_parallel"] = true;
     if (context > 1)
       strategy_["context_method"] = degree.text("context_parallel_rotate_method") == "alltoall" ? "ring" : "all-gather";
-    schedule(degree, pipeline);
     if (degree.text("fsdp_reshard_after_forward") == "never" && strategy_["sharding"] == "fsdp")
       strategy_["sharding"] = "zero-2";
-    own_stages(degree, pipeline);
+    read_pipeline(degree, pipeline);
     degree.ignore({"enable_compiled_autograd", "context_parallel_rotate_method", "disable_loss_parallel"});
     if (apart) list_unknown(degree, "parallelism");
     batch(reader, model_ranks);
+    if (pipeline > 1) cut_pipeline();
   }
 
-  /// How a file cuts the layers over its stages is not read.
-  void own_stages(ConfigReader& degree, int pipeline) {
+  void read_pipeline(ConfigReader& degree, int pipeline) {
+    pipeline_.ranks = pipeline;
+    pipeline_.schedule = degree.text("pipeline_parallel_schedule");
+    pipeline_.layers_per_stage = degree.whole("pipeline_parallel_layers_per_stage");
+    pipeline_.first_less = degree.whole("pipeline_parallel_first_stage_less_layers", 0).value_or(1);
+    pipeline_.last_less = degree.whole("pipeline_parallel_last_stage_less_layers", 0).value_or(1);
+    const auto micro = degree.whole("pipeline_parallel_microbatch_size");
+    const auto rounds = degree.whole("pipeline_parallel_microbatches");
+    if (pipeline > 1 && micro) micro_ = *micro;
+    if (pipeline > 1 && rounds) micro_batches_ = *rounds;
     for (const char* key :
-         {"pipeline_parallel_split_points", "module_fqns_per_model_part", "pipeline_parallel_first_stage_less_layers",
-          "pipeline_parallel_last_stage_less_layers", "pipeline_parallel_schedule_csv"}) {
+         {"pipeline_parallel_split_points", "module_fqns_per_model_part", "pipeline_parallel_schedule_csv"}) {
       if (pipeline > 1 && degree.has(key))
-        notes_.push_back(fmt::format("{}: not read; stages are as even as the layers allow", key));
+        notes_.push_back(
+            fmt::format("{}: not read; stages are those that torchtitan makes by itself (strategy.stage_layers)", key));
       degree.ignore({key});
     }
+  }
+
+  void cut_pipeline() {
+    pipeline_.layers = layers();
+    const long rank_batch = workload_["global_batch"].get<long>() / replicas_;
+    const TorchtitanStages stages =
+        torchtitan_stages(pipeline_, rank_batch / strategy_["micro_batch"].get<long>(), diagnostics_);
+    if (!stages.schedule.empty()) strategy_["schedule"] = stages.schedule;
+    set("virtual_pipeline", stages.parts);
+    if (!stages.layers.empty()) strategy_["stage_layers"] = stages.layers;
+    notes_.insert(notes_.end(), stages.notes.begin(), stages.notes.end());
+  }
+
+  /// Of the model, a preset or a description; 0 where it is neither.
+  int layers() const {
+    const Json model = workload_.value("model", Json());
+    Diagnostics ignored("");
+    if (model.is_string()) {
+      const auto preset = find_model(model.get<std::string>(), "", ignored);
+      return preset ? layer_count(*preset) : 0;
+    }
+    const Json::json_pointer described("/transformer/layers");
+    const bool known = model.is_object() && model.contains(described) && model.at(described).is_number_integer();
+    return known ? model.at(described).get<int>() : 0;
   }
 
   /// The profile for FSDP has no expert parallelism; Megatron-LM's, which has, stands in.
@@ -215,32 +248,15 @@ class TorchtitanReader {
     }
   }
 
-  void schedule(ConfigReader& degree, int pipeline) {
-    const std::string name = lower_case(degree.text("pipeline_parallel_schedule"));
-    const auto layers = degree.whole("pipeline_parallel_layers_per_stage");
-    const auto micro = degree.whole("pipeline_parallel_microbatch_size");
-    const auto rounds = degree.whole("pipeline_parallel_microbatches");
-    if (pipeline <= 1) return;
-    if (micro) micro_ = *micro;
-    if (rounds) micro_batches_ = *rounds;
-    if (name == "gpipe") strategy_["schedule"] = "gpipe";
-    if (name == "1f1b") strategy_["schedule"] = "1f1b";
-    if (name.empty() || name == "1f1b" || name == "gpipe") return;
-    notes_.push_back(
-        fmt::format("pipeline_parallel_schedule {}: stages of {}: 1f1b is forecast "
-                    "(strategy.schedule, virtual_pipeline)",
-                    shown(name), layers ? fmt::format("{} layers", *layers) : "several parts"));
-  }
-
   void batch(ConfigReader& reader, long model_ranks) {
     int local = reader.whole("local_batch_size").value_or(reader.whole("batch_size").value_or(0));
     if (local == 0) {
       local = 1;
       notes_.emplace_back("training.local_batch_size is not given: 1 is taken");
     }
-    const long replicas = std::max(1L, cluster_.devices() / model_ranks);
+    replicas_ = std::max(1L, cluster_.devices() / model_ranks);
     const auto global = reader.whole("global_batch_size", -1);
-    workload_["global_batch"] = global && *global > 0 ? *global : local * replicas;
+    workload_["global_batch"] = global && *global > 0 ? *global : local * replicas_;
     if (micro_batches_) micro_ = std::max(1, local / *micro_batches_);
     strategy_["micro_batch"] = std::min(local, micro_.value_or(strategy_.contains("pipeline_parallel") ? 1 : local));
     workload_["seq_len"] = target_.seq_len.value_or(reader.whole("seq_len").value_or(2048));
@@ -305,22 +321,20 @@ class TorchtitanReader {
       notes_.push_back(fmt::format("activation_checkpoint.mode {}: not known, taken as none", shown(mode)));
   }
 
-  /// Every so many-th layer recomputes: of a stage its share.
+  /// Every so many-th layer recomputes: of a stage, or a part of it, its share.
   void every_so_many_layers(const Json& option) {
     const int every = whole_number(option.is_string() ? option.get<std::string>() : option.dump()).value_or(0);
     if (every < 1)
       return diagnostics_.error("/activation_checkpoint/selective_ac_option", fmt::format("found {}", describe(option)),
                                 "\"op\", or a whole number of at least 1");
-    Diagnostics ignored("");
-    const Json& given = workload_.value("model", Json());
-    const auto model = given.is_string() ? find_model(given.get<std::string>(), "", ignored) : nullptr;
     if (every == 1) return;
-    if (!model)
+    const int all = layers();
+    if (all == 0)
       return notes_.push_back(fmt::format(
           "selective_ac_option {}: every layer is forecast as computed again (strategy.recompute_layers)", every));
-    const int layers = layer_count(*model) / strategy_.value("pipeline_parallel", 1) / every;
-    if (layers > 0)
-      strategy_["recompute_layers"] = layers;
+    const int parts = strategy_.value("pipeline_parallel", 1) * strategy_.value("virtual_pipeline", 1);
+    if (const int repeated = all / parts / every; repeated > 0)
+      strategy_["recompute_layers"] = repeated;
     else
       strategy_["recompute"] = "none";
   }
@@ -358,6 +372,8 @@ class TorchtitanReader {
   Json strategy_ = Json::object(), workload_ = Json::object();
   std::string converters_, type_;
   std::optional<int> micro_, micro_batches_;
+  TorchtitanPipeline pipeline_;
+  long replicas_ = 1;
   std::set<std::string> known_;
   std::vector<std::string> notes_, unknown_;
 };
