@@ -65,6 +65,45 @@ TEST(Torchtitan, DegreesMayStandAmongTheExperiments) {
   EXPECT_EQ(out.scenario["strategy"]["micro_batch"], 2);
 }
 
+// The switches of 2024, and the list of converters since.
+TEST(Torchtitan, LinearLayersInFloat8) {
+  const auto precision = [](const std::string& more) {
+    return import("[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + more).scenario["workload"]["precision"];
+  };
+  EXPECT_EQ(precision("[float8]\nenable_float8_linear = true\n"), "fp8");
+  EXPECT_EQ(precision("[float8]\nenable_float8_linear = false\n"), "bf16");
+  EXPECT_EQ(precision("[float8]\nenable_fsdp_float8_all_gather = true\n"), "bf16");
+  EXPECT_EQ(precision("[training]\nenable_fp8_linear = true\n"), "fp8");
+}
+
+TEST(Torchtitan, DefaultsAreItsOwn) {
+  const Result out = import("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 4096\n");
+  EXPECT_EQ(out.faults, "");
+  EXPECT_EQ(out.scenario["strategy"]["micro_batch"], 8);
+  EXPECT_EQ(out.scenario["strategy"]["recompute"], "full");
+  EXPECT_EQ(out.scenario["strategy"]["recompute_layers"], 16);
+  EXPECT_THAT(out.notes, HasSubstr("training.local_batch_size is not given: 8"));
+  EXPECT_THAT(out.notes, HasSubstr("activation_checkpoint.mode is not given: selective"));
+  const auto mode = [](const std::string& name) {
+    return import("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[activation_checkpoint]\nmode = \"" + name + "\"\n");
+  };
+  EXPECT_EQ(mode("selective").scenario["strategy"]["recompute_layers"], 16);
+  EXPECT_FALSE(mode("none").scenario["strategy"].contains("recompute"));
+  EXPECT_THAT(mode("memory_budget").notes, HasSubstr("memory is the most, time the least"));
+}
+
+TEST(Torchtitan, FlavoursArePresetsOfTheirName) {
+  const auto model = [](const std::string& name, const std::string& flavor) {
+    return import("[model]\nname = \"" + name + "\"\nflavor = \"" + flavor + "\"\n").scenario["workload"]["model"];
+  };
+  EXPECT_EQ(model("qwen3", "32B"), "qwen3-32b");
+  EXPECT_EQ(model("qwen3", "30B-A3B"), "qwen3-30b-a3b");
+  EXPECT_EQ(model("gpt_oss", "20b"), "gpt-oss-20b");
+  EXPECT_EQ(model("llama3", "8B_flex"), "llama3-8b");
+  EXPECT_EQ(model("llama3", "1B"), "llama3.2-1b");
+  EXPECT_EQ(model("deepseek_v3", "671B"), "deepseek-v3");
+}
+
 // Every second or third of 32 layers, or the loss alone compiled.
 TEST(Torchtitan, PartsMayBeRecomputedOrCompiled) {
   const std::string llama = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n";
@@ -186,7 +225,8 @@ TEST(Torchtitan, SchedulesThatAreNotOursAreForecastByTheNearest) {
 TEST(Torchtitan, ExpertsTakeAProfileThatHasThem) {
   const Result out = import(
       "[model]\nname = \"deepseek_v3\"\nflavor = \"671B\"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n"
-      "[parallelism]\nexpert_parallel_degree = 32\n[activation_checkpoint]\nmode = \"selective\"\n");
+      "[parallelism]\nexpert_parallel_degree = 32\n[activation_checkpoint]\nmode = \"selective\"\n"
+      "selective_ac_option = \"op\"\n");
   EXPECT_EQ(out.faults, "");
   EXPECT_EQ(out.scenario["cluster"]["nodes"], 4);
   EXPECT_EQ(out.scenario["strategy"]["framework"], "megatron-lm");

@@ -20,28 +20,33 @@ namespace stepcast {
 
 namespace {
 
-/// A model and its size as torchtitan calls them, in small letters, and our preset.
+/// A model and its size as torchtitan calls them, in small letters, and our preset where it is not called so, too.
 struct Flavor {
   std::string_view name, flavor, preset;
 };
-constexpr std::array kFlavors{Flavor{"llama3", "8b", "llama3-8b"},
-                              Flavor{"llama3", "70b", "llama3-70b"},
-                              Flavor{"llama3", "405b", "llama3-405b"},
-                              Flavor{"llama3", "1b", "llama3.2-1b"},
-                              Flavor{"llama3", "3b", "llama3.2-3b"},
-                              Flavor{"llama2", "7b", "llama2-7b"},
-                              Flavor{"llama2", "13b", "llama2-13b"},
-                              Flavor{"llama2", "70b", "llama2-70b"},
-                              Flavor{"llama4", "17bx16e", "llama4-scout"},
-                              Flavor{"llama4", "17bx128e", "llama4-maverick"},
-                              Flavor{"deepseek_v3", "671b", "deepseek-v3"},
-                              Flavor{"deepseek_v3", "236b", "deepseek-v2"},
-                              Flavor{"qwen3", "30b-a3b", "qwen3-30b-a3b"},
-                              Flavor{"qwen3", "235b-a22b", "qwen3-235b-a22b"},
-                              Flavor{"qwen3", "8b", "qwen3-8b"},
-                              Flavor{"flux", "flux-schnell", "flux.1-schnell"},
-                              Flavor{"gpt_oss", "20b", "gpt-oss-20b"},
-                              Flavor{"gpt_oss", "120b", "gpt-oss-120b"}};
+constexpr std::array kFlavors{
+    Flavor{"llama3", "1b", "llama3.2-1b"},           Flavor{"llama3", "3b", "llama3.2-3b"},
+    Flavor{"llama4", "17bx16e", "llama4-scout"},     Flavor{"llama4", "17bx128e", "llama4-maverick"},
+    Flavor{"deepseek_v3", "671b", "deepseek-v3"},    Flavor{"deepseek_v3", "236b", "deepseek-v2"},
+    Flavor{"flux", "flux-schnell", "flux.1-schnell"}};
+
+/// The preset of a flavour, of which a variant's name stands behind an underscore (8B_flex): the one that is called as
+/// both together, else what the table says. Empty where there is none.
+std::string preset_of(const std::string& name, const std::string& flavor) {
+  std::string id = name + "-" + flavor.substr(0, flavor.find('_'));
+  std::replace(id.begin(), id.end(), '_', '-');
+  const std::vector<std::string> presets = model_ids();
+  if (std::find(presets.begin(), presets.end(), id) != presets.end()) return id;
+  const auto found = std::find_if(kFlavors.begin(), kFlavors.end(), [&](const Flavor& one) {
+    return one.name == name && flavor.starts_with(one.flavor);
+  });
+  return found == kFlavors.end() ? std::string{} : std::string(found->preset);
+}
+
+/// torchtitan/config/job_config.py: of training.local_batch_size (batch_size until 2025) and of
+/// activation_checkpoint.selective_ac_option, whose mode is selective where none is named.
+constexpr int kUsualBatch = 8;
+constexpr const char* kUsualSelection = "2";
 
 /// Tables that change neither a step's time nor its memory.
 constexpr auto kHarmlessTables = std::to_array<std::string_view>(
@@ -108,15 +113,13 @@ class TorchtitanReader {
         {"tokenizer_path", "hf_assets_path", "tokenizer_backend", "converters", "print_after_conversion", "norm_type"});
     list_unknown(reader, "model");
     if (!target_.model.is_null()) return take_model(workload_, target_, notes_);
-    const auto found = std::find_if(kFlavors.begin(), kFlavors.end(), [&](const Flavor& one) {
-      return one.name == name && flavor.starts_with(one.flavor);
-    });
-    if (found == kFlavors.end()) {
+    const std::string preset = preset_of(name, flavor);
+    if (preset.empty()) {
       diagnostics_.error("/model/flavor", fmt::format("no preset is known for {} {}", shown(name), shown(flavor)),
                          "--model or --model-config says what it is");
       return;
     }
-    workload_["model"] = found->preset;
+    workload_["model"] = preset;
   }
 
   /// -1: what the other degrees leave.
@@ -251,8 +254,8 @@ class TorchtitanReader {
   void batch(ConfigReader& reader, long model_ranks) {
     int local = reader.whole("local_batch_size").value_or(reader.whole("batch_size").value_or(0));
     if (local == 0) {
-      local = 1;
-      notes_.emplace_back("training.local_batch_size is not given: 1 is taken");
+      local = kUsualBatch;
+      notes_.push_back(fmt::format("training.local_batch_size is not given: {}, torchtitan's own", local));
     }
     replicas_ = std::max(1L, cluster_.devices() / model_ranks);
     const auto global = reader.whole("global_batch_size", -1);
@@ -271,6 +274,7 @@ class TorchtitanReader {
     if (on_host) strategy_["offload_optimizer"] = true;
     if (held == "bfloat16") hold_in_16_bit(on_host);
     if (reader.flag("compile", false)) strategy_["torch_compile"] = true;
+    linears_in_fp8_ = reader.flag("enable_fp8_linear", false);
     reader.ignore({"dataset",
                    "dataset_path",
                    "max_norm",
@@ -282,7 +286,6 @@ class TorchtitanReader {
                    "data_parallel_type",
                    "dtype",
                    "mixed_precision_param",
-                   "enable_fp8_linear",
                    "dump_folder",
                    "tensor_parallel_degree",
                    "pipeline_parallel_degree",
@@ -295,9 +298,12 @@ class TorchtitanReader {
     list_unknown(reader, "training");
   }
 
+  /// Until early in 2025 a switch turned linear layers to float8, model.converters since.
   void precision() {
+    ConfigReader switches(table("float8"), "/float8", diagnostics_);
+    const bool switched = switches.flag("enable_float8_linear", false) || linears_in_fp8_;
     const bool eight = config_.contains("float8") || contains(converters_, "float8") || contains(converters_, "mx");
-    const bool converted = contains(converters_, "float8") || contains(converters_, "mx");
+    const bool converted = switched || contains(converters_, "float8") || contains(converters_, "mx");
     workload_["precision"] = type_ == "float32" ? "fp32" : type_ == "float16" ? "fp16" : "bf16";
     if (converted) workload_["precision"] = contains(converters_, "mx") ? "mxfp8" : "fp8";
     for (const char* name : {"float8", "mx", "quantize"}) known_.insert(name);
@@ -307,17 +313,26 @@ class TorchtitanReader {
 
   void checkpointing() {
     ConfigReader reader(table("activation_checkpoint"), "/activation_checkpoint", diagnostics_);
-    const std::string mode = reader.text("mode");
-    const Json option = table("activation_checkpoint").value("selective_ac_option", Json("op"));
-    reader.ignore({"selective_ac_option", "early_stop", "per_op_sac_force_recompute_mm_shapes_by_fqns",
+    const std::string given = reader.text("mode"), mode = given.empty() ? "selective" : given;
+    const bool chosen = reader.has("selective_ac_option");
+    const Json option = chosen ? table("activation_checkpoint").at("selective_ac_option") : Json(kUsualSelection);
+    reader.ignore({"selective_ac_option", "early_stop", "per_op_sac_force_recompute_mm_shapes_by_fqns", "memory_budget",
                    "visualize_memory_budget_pareto"});
     list_unknown(reader, "activation_checkpoint");
     if (mode == "full") strategy_["recompute"] = "full";
     if (mode == "selective") {
       strategy_["recompute"] = option == "op" ? "per-operator" : "full";
       if (option != "op") every_so_many_layers(option);
+      if (given.empty() || !chosen)
+        notes_.push_back(fmt::format(
+            "activation_checkpoint.{} is not given: {}selective_ac_option {}, torchtitan's own",
+            given.empty() ? "mode" : "selective_ac_option", given.empty() ? "selective with " : "", option.dump()));
     }
-    if (!mode.empty() && mode != "full" && mode != "selective" && mode != "none")
+    if (mode == "memory_budget")
+      notes_.emplace_back(
+          "activation_checkpoint.mode memory_budget: the compiler chooses what is kept; forecast without "
+          "recomputation: memory is the most, time the least that it can be");
+    else if (mode != "full" && mode != "selective" && mode != "none")
       notes_.push_back(fmt::format("activation_checkpoint.mode {}: not known, taken as none", shown(mode)));
   }
 
@@ -371,6 +386,7 @@ class TorchtitanReader {
   ImportedCluster cluster_;
   Json strategy_ = Json::object(), workload_ = Json::object();
   std::string converters_, type_;
+  bool linears_in_fp8_ = false;
   std::optional<int> micro_, micro_batches_;
   TorchtitanPipeline pipeline_;
   long replicas_ = 1;
