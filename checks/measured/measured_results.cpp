@@ -247,7 +247,8 @@ MeasuredFormat format_of(const std::filesystem::path& file, std::string& text, D
   if (log != MeasuredFormat::automatic) return log;
   // Dictionaries that Python prints are no JSON: their keys are in single quotes.
   if (looks_like_json(text) && !trimmed(text).starts_with("{'")) return MeasuredFormat::json;
-  if (!read_plain_log(text).empty()) return MeasuredFormat::log;
+  std::set<long> batches;
+  if (!read_plain_log(text, batches).empty()) return MeasuredFormat::log;
   if (keras_bars_hold_validation(text)) {
     diagnostics.error("", "the times of its steps hold the validation of each epoch, as Keras 2 counts them",
                       "the log of a fit without validation_data");
@@ -298,7 +299,7 @@ NamedSeries read_series(const std::filesystem::path& file, std::string_view text
       return rates;
     }
     case MeasuredFormat::log:
-      return read_plain_log(text);
+      return read_plain_log(text, run.global_batches);
     default:
       return read_log(text, run.format, run.global_batches);
   }

@@ -96,7 +96,8 @@ NamedSeries read_llama_factory(std::string_view text);
 /// A log of another program: "step_time", "iteration_time", "step time", "s/it" or "it/s", a word of its own, in the
 /// unit that the text names, or else in seconds; and the figures of nanotron, MaxText, InternEvo, OLMo-core, Composer,
 /// fairseq, transformers' Trainer, timm, torchvision, Detectron2, MMEngine, MXNet, TensorFlow's Estimators and
-/// tf_cnn_benchmarks by their own names; else bars of Keras. Empty where no line has any.
-NamedSeries read_plain_log(std::string_view text);
+/// tf_cnn_benchmarks by their own names; else bars of Keras. Empty where no line has any. And the global batches that
+/// lines with such figures name, as NeMo's and nanotron's do.
+NamedSeries read_plain_log(std::string_view text, std::set<long>& global_batches);
 
 }  // namespace stepcast

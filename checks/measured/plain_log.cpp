@@ -239,7 +239,9 @@ std::optional<double> scaled_number(std::string_view text) {
   return scale == std::string_view::npos ? number : *number * std::pow(1000.0, static_cast<double>(scale + 1));
 }
 
-void add_plain_keys(const std::string& line, NamedSeries& out) {
+/// Whether the line has one of them.
+bool add_plain_keys(const std::string& line, NamedSeries& out) {
+  bool any = false;
   for (const PlainKey& key : kPlainKeys) {
     const std::size_t at = line.find(key.before);
     if (at == std::string::npos) continue;
@@ -247,25 +249,39 @@ void add_plain_keys(const std::string& line, NamedSeries& out) {
     if (of_word && key.before.front() != ',') continue;
     std::string_view figure = std::string_view(line).substr(at + key.before.size());
     if (figure.starts_with('\'')) figure.remove_prefix(1);  // transformers 5 writes figures as text
-    if (const auto number = scaled_number(figure))
-      add_sample(out, std::string(key.metric), key.inverse ? 1 / *number : *number * key.factor);
+    const auto number = scaled_number(figure);
+    if (!number) continue;
+    add_sample(out, std::string(key.metric), key.inverse ? 1 / *number : *number * key.factor);
+    any = true;
   }
+  return any;
+}
+
+/// NeMo's "global_batch_size: 512", and nanotron's "global_batch_size: 1.02K", whose figure is rounded from a thousand
+/// on and names none.
+void add_global_batch(const std::string& line, std::set<long>& global_batches) {
+  static const std::regex kBatch(R"((?:^|[\s|,])global_batch_size: ([0-9]+)(?=[\s|,]|$))");
+  std::smatch found;
+  if (!std::regex_search(line, found, kBatch)) return;
+  if (const auto batch = number_of(found[1].str()); batch && *batch >= 1 && *batch < kMostBatch)
+    global_batches.insert(static_cast<long>(*batch));
 }
 
 }  // namespace
 
-NamedSeries read_plain_log(std::string_view text) {
+NamedSeries read_plain_log(std::string_view text, std::set<long>& global_batches) {
   // Lines of a log are short; what is longer is a dump of something.
   constexpr std::size_t kLongestLine = 4096;
   NamedSeries out;
   for (const std::string_view raw : lines_of(text)) {
     if (raw.size() > kLongestLine) continue;
     const std::string line = without_colours(raw);
-    if (const std::optional<double> time = named_time(line))
+    const std::optional<double> time = named_time(line);
+    if (time)
       add_sample(out, "step_time_s", *time);
     else
       add_line_figures(line, out);
-    add_plain_keys(line, out);
+    if (add_plain_keys(line, out) || time) add_global_batch(line, global_batches);
   }
   settle_images(out, text);
   if (out.empty()) out = read_keras_bars(text);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
 #include "checks/measured/measured_results.hpp"
 #include "tests/scratch_folder.hpp"
@@ -10,8 +11,13 @@
 namespace stepcast::logs_of_other_programs_test {
 namespace {
 
+NamedSeries read_text(std::string_view text) {
+  std::set<long> batches;
+  return read_plain_log(text, batches);
+}
+
 double first(std::string_view text, const std::string& metric) {
-  const NamedSeries series = read_plain_log(text);
+  const NamedSeries series = read_text(text);
   const auto found = series.find(metric);
   return found == series.end() ? 0 : found->second.at(0).at(0);
 }
@@ -23,6 +29,21 @@ TEST(LogsOfOtherPrograms, StepTimesAreFound) {
   EXPECT_DOUBLE_EQ(
       first("completed step: 3, seconds: 5.125, TFLOP/s/device: 189.5, Tokens/s/device: 4321.5", "step_time_s"), 5.125);
   EXPECT_EQ(first("validation took seconds: 5.125", "step_time_s"), 0);
+}
+
+// NeMo's and nanotron's lines, but none that tells no step.
+TEST(LogsOfOtherPrograms, GlobalBatchesAreThoseOfLinesOfSteps) {
+  const auto batches = [](std::string_view text) {
+    std::set<long> out;
+    read_plain_log(text, out);
+    return out;
+  };
+  EXPECT_EQ(batches("Training epoch 0, iteration 1/99 | lr: 2.999e-07 | global_batch_size: 512 | global_step: 1 | "
+                    "train_step_timing in s: 45.41 | consumed_samples: 1024"),
+            (std::set<long>{512}));
+  EXPECT_EQ(batches("elapsed_time_per_iteration_ms: 352 | global_batch_size: 64 | lr: 1"), (std::set<long>{64}));
+  EXPECT_TRUE(batches("elapsed_time_per_iteration_ms: 352 | global_batch_size: 1.02K | lr: 1").empty());
+  EXPECT_TRUE(batches("config | global_batch_size: 64 | micro_batch_size: 1").empty());
 }
 
 TEST(LogsOfOtherPrograms, FiguresAreFoundByTheirOwnNames) {
@@ -241,15 +262,15 @@ TEST(LogsOfOtherPrograms, TensorflowsRates) {
   EXPECT_DOUBLE_EQ(first("Img/sec per GPU: 310.5 +-2.1", "samples_per_s_per_device"), 310.5);
   const std::string steps =
       "1\timages/sec: 123.5 +/- 0.0 (jitter = 0.0)\t7.9\n10\timages/sec: 125.5 +/- 0.3 (jitter = 0.6)\t7.8\n";
-  EXPECT_EQ(read_plain_log(steps).at("samples_per_s"), (SampleParts{{123.5, 125.5}}));
-  EXPECT_EQ(read_plain_log(steps + "total images/sec: 125.25\n").at("samples_per_s"), (SampleParts{{125.25}}));
+  EXPECT_EQ(read_text(steps).at("samples_per_s"), (SampleParts{{123.5, 125.5}}));
+  EXPECT_EQ(read_text(steps + "total images/sec: 125.25\n").at("samples_per_s"), (SampleParts{{125.25}}));
   // Each step's rate is of one worker there.
-  EXPECT_TRUE(read_plain_log("Devices:     ['horovod/gpu:0']\n" + steps).empty());
+  EXPECT_TRUE(read_text("Devices:     ['horovod/gpu:0']\n" + steps).empty());
 }
 
 TEST(LogsOfOtherPrograms, ATrainersLastBlockHasItsRates) {
-  EXPECT_EQ(read_plain_log("***** train metrics *****\n  epoch                    =        3.0\n"
-                           "  train_samples_per_second =     40.5\n  train_steps_per_second   =      0.63\n")
+  EXPECT_EQ(read_text("***** train metrics *****\n  epoch                    =        3.0\n"
+                      "  train_samples_per_second =     40.5\n  train_steps_per_second   =      0.63\n")
                 .at("samples_per_s"),
             (SampleParts{{40.5}}));
 }
