@@ -109,6 +109,22 @@ tokenizer:
   EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("unknown keys"))));
 }
 
+// NeMo's launcher names the tokenizer's model as its type; recipes of NeMo 2 name the model itself by a class.
+TEST(MegatronDialects, YamlNamesVocabulariesAndModels) {
+  const std::string sizes =
+      "  num_layers: 8\n  hidden_size: 1024\n  num_attention_heads: 8\n  encoder_seq_length: 1024\n";
+  const std::string batch = "  micro_batch_size: 1\n  global_batch_size: 64\n";
+  const ImportedScenario launcher = of("model:\n" + sizes + batch +
+                                       "  tokenizer:\n    library: huggingface\n    type: "
+                                       "meta-llama/Meta-Llama-3-70B\n");
+  EXPECT_EQ(launcher.scenario["workload"]["model"]["transformer"]["vocab"], 128256);
+  const std::string recipe =
+      "data:\n  seq_length: 1024\n" + batch + "model:\n  _target_: llama.LlamaModel\n  config:\n    _target_: ";
+  const std::string said = faults_of(recipe + "llama.Llama3Config8B\n");
+  EXPECT_THAT(said, HasSubstr("/model/config/_target_: the model is named by a class, \"llama.Llama3Config8B\""));
+  EXPECT_THAT(said, Not(HasSubstr("--num-layers")));
+}
+
 // Shares of a hybrid's layers: attention between equal stretches of scans, MLPs behind every second.
 TEST(MegatronDialects, SharesOfAHybridMakeItsPattern) {
   EXPECT_EQ(megatron_hybrid_layers(9, 2.0 / 9, 0), "MM*MMM*MM");

@@ -115,7 +115,8 @@ class ModelReader {
     const bool pairs = tokenizer.empty() && in_.list.has("--vocab-file") && in_.list.has("--merge-file");
     if (pairs) tokenizer = "GPT2BPETokenizer";
     int known = vocabulary_of_tokenizer(tokenizer);
-    for (const char* option : {"--tokenizer-model", "--tokenizer-name-or-path"})
+    // NeMo's type of Hugging Face's tokenizers is the model that they come from.
+    for (const char* option : {"--tokenizer-model", "--tokenizer-name-or-path", "--tokenizer-type"})
       if (known == 0 && in_.list.has(option)) known = vocabulary_by_name(in_.list.text(option));
     if (known == 0) return 0;
     if (assumed || pairs)

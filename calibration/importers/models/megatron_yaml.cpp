@@ -446,6 +446,21 @@ class YamlArguments {
   bool length_ = false;  ///< a section before has told it
 };
 
+/// A recipe of NeMo 2 names its model by a class and states only what differs from it.
+void refuse_model_by_class(const Json& root, Diagnostics& diagnostics) {
+  for (const char* place : {"/model/config", "/model"}) {
+    const Json::json_pointer section(place);
+    if (!root.contains(section) || !root.at(section).is_object()) continue;
+    const Json& config = root.at(section);
+    if (!config.contains("_target_") || !config.at("_target_").is_string() || config.contains("num_layers")) continue;
+    const std::string target = config.at("_target_").get<std::string>();
+    return diagnostics.error(
+        std::string(place) + "/_target_",
+        fmt::format("the model is named by a class, {}, whose sizes are not in the file", shown(target)),
+        "num_layers, hidden_size, ffn_hidden_size, num_attention_heads, num_query_groups and vocab_size beside it");
+  }
+}
+
 }  // namespace
 
 bool is_harmless_megatron_yaml_option(std::string_view option) {
@@ -474,6 +489,7 @@ std::string arguments_of_yaml(std::string_view text, std::string_view call, std:
                               Diagnostics& diagnostics) {
   const Json root = parse_yaml(text, diagnostics);
   if (!root.is_object()) return {};
+  refuse_model_by_class(root, diagnostics);
   return YamlArguments(root, call, notes).read();
 }
 
