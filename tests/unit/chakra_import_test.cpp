@@ -129,7 +129,8 @@ TEST_F(ChakraImporter, SaysWhatNodesAreWrong) {
   EXPECT_THAT(refusal({{node(1, 17, {}, 1)}}), HasSubstr("type 17 is no type of node"));
   EXPECT_THAT(refusal({{node(1, 0, {}, 1)}}), HasSubstr("type 0 is no type of node"));
   EXPECT_THAT(refusal({{node(1, test::kCompute, {}, ~std::uint64_t{0})}}), HasSubstr("lasts 18446744073709551615 us"));
-  EXPECT_THAT(refusal({{node(1, test::kSend, {}, 0, attribute("comm_size", 9, 8))}}), HasSubstr("has no comm_dst"));
+  EXPECT_THAT(refusal({{node(1, test::kSend, {}, 0, attribute("comm_size", 9, 8))}}),
+              HasSubstr("has no comm_dst, which Chakra's converter of PyTorch's traces leaves out"));
 }
 
 TEST_F(ChakraImporter, SaysWhichMessagesAndGroupsLackAnEnd) {

@@ -104,7 +104,12 @@ void translate_message(RankOperation& out, const ChakraNode& node, Attributes& a
   const char* key = sends ? "comm_dst" : "comm_src";
   const auto peer = attributes.integer(key, 0, kMostRanks - 1);
   if (peer) out.peer = static_cast<int>(*peer);
-  if (!attributes.find(key)) attributes.fault(fmt::format("a {} node has no {}", name_of(out.kind), key));
+  // src/converter/pytorch_converter.py of mlcommons/chakra gives messages their size and process group alone.
+  if (!attributes.find(key))
+    attributes.fault(
+        fmt::format("a {} node has no {}, which Chakra's converter of PyTorch's traces leaves out: add it to the "
+                    "nodes, or import the profiler's own traces (stepcast import kineto)",
+                    name_of(out.kind), key));
   if (const auto tag = attributes.integer("comm_tag", std::numeric_limits<int>::min(), std::numeric_limits<int>::max()))
     out.tag = static_cast<int>(*tag);
   if (const auto size = attributes.amount("comm_size", kMostBytes)) out.size = Bytes(*size);
