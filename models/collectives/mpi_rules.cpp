@@ -154,11 +154,12 @@ constexpr std::array kReduceScatter{
 
 // By bytes of one rank's whole buffer over the ranks.
 constexpr std::array kAllToAll{
-    Rule{3, kAnySize, pairwise},       Rule{16, kAnySize, linear}, Rule{64, 512, bruck},
-    Rule{64, kAnySize, linear},        Rule{256, 1024, bruck},     Rule{256, 262144, linear},
-    Rule{256, kAnySize, pairwise},     Rule{512, 1024, bruck},     Rule{512, 32768, linear},
-    Rule{512, kAnySize, pairwise},     Rule{1024, 512, bruck},     Rule{1024, 262144, linear},
-    Rule{1024, kAnySize, pairwise},    Rule{2048, 512, bruck},     Rule{kAnyRanks, 1024, bruck},
+    Rule{3, kAnySize, pairwise},       Rule{16, kAnySize, linear},   Rule{64, 512, bruck},
+    Rule{64, kAnySize, linear},        Rule{256, 1024, bruck},       Rule{256, 262144, linear},
+    Rule{256, kAnySize, pairwise},     Rule{512, 1024, bruck},       Rule{512, 32768, linear},
+    Rule{512, kAnySize, pairwise},     Rule{1024, 512, bruck},       Rule{1024, 262144, linear},
+    Rule{1024, kAnySize, pairwise},    Rule{2048, 512, bruck},       Rule{2048, kAnySize, linear},
+    Rule{4096, 1024, bruck},           Rule{4096, kAnySize, linear}, Rule{kAnyRanks, 2048, bruck},
     Rule{kAnyRanks, kAnySize, linear},
 };
 
