@@ -66,6 +66,8 @@ struct HostNetwork {
   BytesPerSecond reduce;   ///< sum of two buffers
   BytesPerSecond to_all;   ///< of `node`, what up-links leave while all pairs exchange (0: all of it)
   BytesPerSecond to_next;  ///< the same while every node sends to the next one
+  /// Into shared memory or out of it, where a rank need not wait for the other half of a step.
+  [[nodiscard]] BytesPerSecond single_copy() const { return local * 2; }
   [[nodiscard]] BytesPerSecond node_to_all() const { return to_all > BytesPerSecond(0) ? to_all : node; }
   [[nodiscard]] BytesPerSecond node_to_next() const { return to_next > BytesPerSecond(0) ? to_next : node; }
 };

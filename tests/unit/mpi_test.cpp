@@ -111,6 +111,25 @@ TEST(AllToAll, MessagesAtOnceAreNoFasterThanTheLongestThatDoNotAsk) {
               kTight);
 }
 
+TEST(AllToAll, BruckHandlesEveryBlockInPieces) {
+  // 4 ranks on one node, 64 B: two exchanges of 32 B (1.016 µs), two rotations (0.064 µs), and 4 × 4 pieces of 0.05 µs.
+  EXPECT_NEAR(microseconds(CollectiveKind::all_to_all, 64_B, 4, 4, HostAlgorithm::bruck), 2 * 1.016 + 0.064 + 0.8,
+              kTight);
+}
+
+TEST(SplitBinary, StartsAMessageForEachSegmentAndCopiesOnceAtATime) {
+  // 8 KiB on 4 ranks of a node, segments of 1 KiB: two levels of 0.6 µs + 0.384 µs, 4 starts of a half's segments, and
+  // 1½ buffers copied in or out, at twice the rate of a step that does both.
+  EXPECT_NEAR(microseconds(CollectiveKind::broadcast, 8_KiB, 4, 4, std::nullopt), 2 * 0.984 + 4 + 3.072, kTight);
+}
+
+TEST(Linear, RootCopiesInWhatOthersCopyOutSideBySide) {
+  // Three messages of a gap and one copy, 2.25 µs each, and a step's start; half of it in the mean, all of it at the
+  // root.
+  EXPECT_NEAR(microseconds(CollectiveKind::broadcast, 8_kB, 4, 4, HostAlgorithm::linear), 0.75 * (3 * 2.25 + 1),
+              kTight);
+}
+
 TEST(OneRank, TakesNoTime) {
   for (std::size_t kind = 0; kind < EnumNames<CollectiveKind>::names.size(); ++kind)
     EXPECT_EQ(microseconds(static_cast<CollectiveKind>(kind), 1_MB, 1, 1, std::nullopt), 0);
@@ -150,6 +169,18 @@ TEST(OpenMpiRules, FollowTheTableFrom41On) {
   // A block of 64 KiB: 4 MiB over 64 ranks.
   EXPECT_EQ(chosen(CollectiveKind::all_gather, 4_MiB, 64, newer), HostAlgorithm::ring);
   EXPECT_EQ(chosen(CollectiveKind::all_gather, 2_MiB, 64, newer), HostAlgorithm::neighbor_exchange);
+}
+
+TEST(OpenMpiRules, FollowTheTableOfAllToAllAmongThousands) {
+  const auto algorithm = [](Bytes block, int ranks) {
+    return chosen(CollectiveKind::all_to_all, block * ranks, ranks, HostLibrary::open_mpi_4_1);
+  };
+  EXPECT_EQ(algorithm(511_B, 1152), HostAlgorithm::bruck);
+  EXPECT_EQ(algorithm(512_B, 1152), HostAlgorithm::linear);
+  EXPECT_EQ(algorithm(1023_B, 2048), HostAlgorithm::bruck);
+  EXPECT_EQ(algorithm(1024_B, 2048), HostAlgorithm::linear);
+  EXPECT_EQ(algorithm(2047_B, 4096), HostAlgorithm::bruck);
+  EXPECT_EQ(algorithm(2048_B, 4096), HostAlgorithm::linear);
 }
 
 TEST(GlooRules, RunRingsWhateverTheSize) {
