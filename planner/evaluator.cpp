@@ -24,13 +24,6 @@ Refusal memory_refusal(Bytes over) {
   return {reason, over.value()};
 }
 
-/// Whether a phase's steps are others than the run's.
-bool phases_differ(const RunSpec& run) {
-  return std::any_of(run.phases.begin(), run.phases.end(), [](const PhaseSpec& phase) {
-    return phase.global_batch || phase.global_batch_end || phase.seq_len || !phase.set.empty();
-  });
-}
-
 double& value(ObjectiveValues& values, Objective objective) { return values[static_cast<std::size_t>(objective)]; }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "fields/plain_text.hpp"
 #include "models/closed_form.hpp"
+#include "models/phases/run_phases.hpp"
 #include "models/power/facility.hpp"
 #include "models/scenario/scenario.hpp"
 #include "models/scenario/stated_batch.hpp"
@@ -85,8 +86,8 @@ ClosedForm::Family* ClosedForm::family(const std::vector<const Json*>& values) {
     refuse_control_characters(document, diagnostics);
     auto spec = read_document<ScenarioSpec>(document, diagnostics);
     const bool plain = spec.cluster.conditions.empty() && spec.cluster.other_nodes.empty() &&
-                       spec.format_version <= kScenarioFormatVersion;
-    // What is faulty, and nodes that differ from one another, go the long way.
+                       spec.format_version <= kScenarioFormatVersion && !phases_differ(spec.run);
+    // What is faulty, nodes that differ from one another and phases that have scenarios of their own go the long way.
     if (plain && diagnostics.ok()) out = std::make_unique<Family>(std::move(spec), sweep_.file, catalog_);
   } catch (const InputError&) {
     out.reset();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "models/convergence/target.hpp"
@@ -38,6 +40,13 @@ PhaseStep phase_step(const Job& job) {
   PhaseStep out = phase_step(*job.scenario, {step.breakdown.step_time, step.breakdown.average_device_power});
   out.updates = std::move(step.updates);
   return out;
+}
+
+/// Taken for the run's own, steps of a phase that differs would be wrong without a word.
+void require_scenarios(const Scenario& scenario) {
+  const RunSpec& run = scenario.spec.run;
+  if (phases_differ(run) && scenario.phases.size() != 2 * run.phases.size())
+    throw std::logic_error("the phases of a run that differ have no scenarios");
 }
 
 class Phases {
@@ -219,7 +228,16 @@ class Phases {
 
 }  // namespace
 
-std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step) { return Phases(job, step).all(); }
+bool phases_differ(const RunSpec& run) {
+  return std::any_of(run.phases.begin(), run.phases.end(), [](const PhaseSpec& phase) {
+    return phase.global_batch || phase.global_batch_end || phase.seq_len || !phase.set.empty();
+  });
+}
+
+std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step) {
+  require_scenarios(*job.scenario);
+  return Phases(job, step).all();
+}
 
 std::vector<PhaseScenario> training_scenarios(const Scenario& scenario) {
   std::vector<PhaseScenario> out;

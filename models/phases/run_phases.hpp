@@ -28,6 +28,9 @@ struct PhaseCost {
   std::optional<UpdateOutcome> updates;
 };
 
+/// Whether a phase's steps are others than the run's, so that it has a scenario of its own (resolve()).
+bool phases_differ(const RunSpec& run);
+
 /// The step that was predicted, for phases to be measured against.
 struct PredictedStep {
   Seconds time;
@@ -38,7 +41,8 @@ struct PredictedStep {
 /// work. Steps of a phase that differs are costed without simulation (closed_step), times what the predicted step takes
 /// over the same. A ramp's step time is linear in its batch between its ends, and its batch linear in the samples.
 /// Evaluation runs forward only (evaluation_step.hpp), in closed form. Throws InputError, without a file, where nothing
-/// is left for the phase that leaves its amount out.
+/// is left for the phase that leaves its amount out. REQUIRES the scenarios of phases that differ, as resolve() adds
+/// them and ScenarioVariants does not: throws std::logic_error where they are missing.
 std::vector<PhaseCost> run_phases(const Job& job, const PredictedStep& step);
 
 /// A scenario that a training phase has for itself; of a ramp there may be two.

@@ -93,6 +93,22 @@ TEST(Sweep, SimulatedAndAnalyticRowsAreWhatRunPrints) {
   EXPECT_EQ(rows, 6);
 }
 
+TEST(Sweep, AnalyticRowsCountPhasesAsRunDoes) {
+  const ScratchFolder folder;
+  const std::string file = scenario_file("llama3-405b-run"), store = (folder / "s.sqlite").string();
+  const std::vector<std::string> how{"--set", "strategy.virtual_pipeline=8", "--fidelity", "analytic"};
+  std::vector<std::string> sweep{"sweep", file, "--store", store}, alone{"run", file, "--json"};
+  sweep.insert(sweep.end(), how.begin(), how.end());
+  alone.insert(alone.end(), how.begin(), how.end());
+  const Finished swept = stepcast_run(sweep);
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  const Json row = Json::parse(exported(store, "--jsonl")), report = stepcast_run(alone).json();
+  EXPECT_EQ(row.at("step_time_s"), report.at("step_time_s"));
+  EXPECT_EQ(row.at("memory.peak_GiB"), report.at("memory").at("peak_GiB"));
+  // A sweep takes goodput from its formula, a run from trials.
+  EXPECT_NEAR(row.at("time_to_train_s").get<double>() / report.at("time_to_train_s").get<double>(), 1, 0.01);
+}
+
 TEST(Sweep, KilledFiftyTimesItLosesNothing) {
   const ScratchFolder folder;
   ASSERT_EQ(stepcast_run(short_sweep(folder / "whole.sqlite")).code, 0);

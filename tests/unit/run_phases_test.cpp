@@ -1,3 +1,5 @@
+#include "models/phases/run_phases.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +48,16 @@ TEST_P(EverySystem, StepsOfAPhaseAreThoseOfAScenarioThatSaysTheSame) {
 }
 INSTANTIATE_TEST_SUITE_P(Phases, EverySystem, testing::ValuesIn(systems()),
                          [](const auto& of) { return std::to_string(of.index); });
+
+// Without its scenario a phase that differs would be costed as the run's own step.
+TEST(PhasesThatDiffer, AreNotCostedWithoutTheirScenarios) {
+  Scenario scenario =
+      shipped("llama3-70b-h100-512.json", {R"(run.phases=[{"steps":9},{"steps":9,"global_batch":256}])"});
+  const PredictedStep step{Seconds(1), Watts(500)};
+  EXPECT_NO_THROW(run_phases(lower(scenario), step));
+  scenario.phases.clear();
+  EXPECT_THROW(run_phases(lower(scenario), step), std::logic_error);
+}
 
 // Rounds of one step send a model as often as they compute one.
 TEST(PhasesOfLocalSteps, PayForTheExchangesThatTheyHave) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -309,6 +310,33 @@ TEST(ClosedForm, RowsOfUpdatesActorsAndSlowInputAreThoseOfWholeScenarios) {
                              points({{"workload.input.decode_ms=100,1", "workload.global_batch=16384,8192"}}),
                              {}};
   EXPECT_GT(rows_of_whole_scenarios(slow, catalog), 0);
+}
+
+// Phases of every kind and with every difference; one that differs has memory and a step of its own.
+TEST(ClosedForm, RowsOfRunsOfPhasesAreThoseOfWholeScenarios) {
+  for (const char* phases :
+       {R"([{"name":"main"},{"tokens":1e9,"seq_len":16384,"global_batch":256}])",
+        R"([{"tokens":1e9,"global_batch":256},{}])", R"([{"tokens":1e9,"global_batch_end":1024},{}])",
+        R"([{"tokens":1e9,"set":["strategy.recompute=full"]},{}])",
+        R"([{},{"kind":"evaluation","samples":512,"every_steps":100,"global_batch":256}])",
+        R"([{},{"kind":"evaluation","samples":512,"times":4,"set":["cluster.clock_MHz=1200"]}])",
+        R"([{},{"kind":"evaluation","samples":512},{"kind":"startup","time_s":600},{"kind":"compile","time_s":60}])"}) {
+    Json scenario = analytic_scenario("llama3-70b-h100-512");
+    scenario["workload"]["tokens"] = 1e11;
+    scenario["run"]["phases"] = Json::parse(phases);
+    const SweepDefinition sweep{
+        phases, std::move(scenario), points({{"strategy.tensor_parallel=4,8", "workload.global_batch=512,1024"}}), {}};
+    EXPECT_GT(rows_of_whole_scenarios(sweep, test::catalog()), 0) << phases;
+  }
+}
+
+TEST(ClosedForm, RowsOfShippedScenariosAreThoseOfWholeScenarios) {
+  for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_SOURCE_DIR "/scenarios")) {
+    const std::string name = entry.path().stem();
+    if (entry.path().extension() != ".json" || name.starts_with("plan-")) continue;
+    const SweepDefinition sweep{name, analytic_scenario(name), points({{"run.seed=1,2"}}), {}};
+    rows_of_whole_scenarios(sweep, test::catalog());
+  }
 }
 
 TEST(ClosedForm, TimeToTrainAndCostAreARunsWithinAPercent) {
