@@ -11,7 +11,8 @@ namespace {
 void add_server(std::vector<BillLine>& out, const Scenario& s, const Catalog& catalog) {
   const Node& node = *s.node;
   const long nodes = s.spec.cluster.nodes;
-  out.push_back({"server", node.id, nodes, purchase_price(node, catalog), false});
+  out.push_back(
+      {is_rented(s, catalog) ? "server (rented)" : "server", node.id, nodes, price_on_terms(s, catalog), false});
   if (node.has_accelerators())
     out.push_back({"accelerator", node.accelerator, nodes * node.accelerator_count, {}, true});
   if (!node.cpu.empty() && node.cpu_count > 0) out.push_back({"processor", node.cpu, nodes * node.cpu_count, {}, true});
@@ -47,16 +48,19 @@ void add_network(std::vector<BillLine>& out, const Scenario& s, const Catalog& c
   const SwitchPart* part = s.network_switch;
   const FabricInventory all =
       fabric_inventory(cluster.fabric, *s.node, cluster.nodes, s.nics_per_node, s.nic_bandwidth, part, catalog);
+  // Rent includes the landlord's network, and a stated price of the network all of its parts.
+  const bool rented = is_rented(s, catalog), apart = !rented && !cluster.cost.network_purchase;
+  const auto own = [&](std::optional<Dollars> price) { return apart ? price : std::nullopt; };
   for (const SwitchTier& tier : all.tiers)
     out.push_back({switch_words(tier), part != nullptr ? part->id : fmt::format("at least {} ports", tier.most_ports),
-                   tier.parts, part != nullptr ? part->price : std::nullopt, false});
+                   tier.parts, own(part != nullptr ? part->price : std::nullopt), rented});
   for (const CableRun& run : all.cables)
     out.push_back({fmt::format("cable ({})", run.name), fmt::format("{:g} Gb/s", run.bandwidth.in(1_Gbps)), run.cables,
-                   std::nullopt, false});
+                   std::nullopt, rented});
   if (all.transceivers > 0)
     out.push_back({"transceiver (at most, all cables optical)",
                    all.transceiver.empty() ? "none known for the rate" : all.transceiver, all.transceivers,
-                   price_of_transceiver(all, catalog), false});
+                   own(price_of_transceiver(all, catalog)), rented});
 }
 
 /// RFC 4180: in quotes, and quotes doubled.
@@ -71,6 +75,8 @@ std::string cell(const std::string& text) {
 std::vector<BillLine> bill_of_materials(const Scenario& scenario, const Catalog& catalog) {
   std::vector<BillLine> out;
   add_server(out, scenario, catalog);
+  if (const auto& network = scenario.spec.cluster.cost.network_purchase; network && !is_rented(scenario, catalog))
+    out.push_back({"network", "all of its parts, as stated", 1, network, false});
   add_network(out, scenario, catalog);
   if (scenario.storage != nullptr) out.push_back({"shared storage", scenario.storage->id, 1, {}, false});
   return out;

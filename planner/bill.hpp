@@ -17,7 +17,8 @@ struct BillLine {
   bool included = false;  ///< in the line of the servers: named, not paid again
 };
 
-/// Servers with what is in them, and the network's switches, cables and transceivers, counted on its graph.
+/// Servers with what is in them, and the network's switches, cables and transceivers, counted on its graph. Prices are
+/// those of the terms in `cluster.cost`: stated ones first, and what is rented costs nothing to buy.
 std::vector<BillLine> bill_of_materials(const Scenario& scenario, const Catalog& catalog);
 
 /// What all of a bill's lines with a price cost to buy. Null where its servers have none.

@@ -42,7 +42,7 @@ struct FamilyFacts {
   Watts fabric;                          ///< of switches and transceivers at the meter, as far as it is known
   std::optional<DollarsPerSecond> rate;  ///< of the cluster, without electricity that is paid apart
   DollarsPerJoule electricity;           ///< zero when rent includes it
-  std::optional<Dollars> price;          ///< to buy servers and switches, as far as prices are known
+  std::optional<Dollars> price;          ///< to buy servers and switches on its terms, as far as prices are known
   std::optional<double> carbon;          ///< grams a kWh
   int rack_units = 0;                    ///< of the servers
 };

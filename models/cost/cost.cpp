@@ -165,6 +165,12 @@ std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog) 
   return *source->node->price->purchase * source->scale;
 }
 
+std::optional<Dollars> price_on_terms(const Scenario& scenario, const Catalog& catalog) {
+  if (is_rented(scenario, catalog)) return Dollars(0);
+  if (const auto& stated = scenario.spec.cluster.cost.node_purchase) return stated;
+  return purchase_price(*scenario.node, catalog);
+}
+
 std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catalog, Watts average_power,
                                   std::optional<Dollars> network) {
   CostRate rate;
@@ -188,6 +194,8 @@ std::optional<CostRate> cost_rate(const Scenario& scenario, const Catalog& catal
   // Of bought and of rented nodes together, the bought ones pay for their share of the power.
   const double share = static_cast<double>(bought_nodes) / scenario.spec.cluster.nodes;
   if (bought_nodes > 0) add_ownership(rate, scenario, bought, average_power * share, network);
+  // The catalogue's storage has no prices.
+  if (scenario.storage != nullptr) rate.basis += fmt::format("; storage {} left out", scenario.storage->id);
   return rate;
 }
 

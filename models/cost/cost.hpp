@@ -18,6 +18,10 @@ bool is_rented(const Scenario& scenario, const Catalog& catalog);
 /// What one node costs to buy, or per accelerator the one whose price stands for its own. Null where neither is sold.
 std::optional<Dollars> purchase_price(const Node& node, const Catalog& catalog);
 
+/// What one node of a scenario's own kind costs to buy on the scenario's terms: nothing where it is rented, the stated
+/// price, else purchase_price().
+std::optional<Dollars> price_on_terms(const Scenario& scenario, const Catalog& catalog);
+
 /// What the cluster costs while it runs.
 struct CostRate {
   DollarsPerSecond servers;      ///< rent, or purchase price over its amortisation

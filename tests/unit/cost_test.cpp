@@ -121,6 +121,25 @@ TEST(BillOfMaterials, ComesToWhatItCostsToBuy) {
   }
 }
 
+// What is stated comes before the catalogue, a stated network is one price, and what is rented is not bought.
+TEST(BillOfMaterials, IsOnTheTermsOfTheCluster) {
+  const auto bill_of = [](const char* node, const Json& cost) {
+    const Json document = {{"cluster", {{"node", node}, {"nodes", 8}, {"cost", cost}}},
+                           {"workload", {{"model", "llama3-8b"}, {"global_batch", 512}}},
+                           {"strategy", {{"framework", "megatron-lm"}}}};
+    return bill_of_materials(resolve(document, "test", {}, test::catalog()), test::catalog());
+  };
+  const auto price = [&](const char* node, const Json& cost) { return price_to_buy(bill_of(node, cost))->in(1_usd); };
+  EXPECT_DOUBLE_EQ(price("dgx-h100", {{"node_purchase_usd", 100000}, {"network_purchase_usd", 50000}}), 850000);
+  EXPECT_NEAR(price("dgx-h100", {{"node_purchase_usd", 100000}}) - price("dgx-h100", {{"node_purchase_usd", 0}}),
+              800000, 1);
+  EXPECT_DOUBLE_EQ(price("dgx-h100", {{"node_rent_usd_per_h", 20}}), 0);
+  EXPECT_DOUBLE_EQ(price("aws-p5.48xlarge", Json::object()), 0);
+  EXPECT_EQ(bill_of("aws-p5.48xlarge", Json::object()).front().item, "server (rented)");
+  EXPECT_DOUBLE_EQ(
+      sum_of(bill_csv(bill_of("dgx-h100", {{"node_purchase_usd", 100000}, {"network_purchase_usd", 50000}}))), 850000);
+}
+
 // A leaf of 72 NICs and as many up-links is three switches of 64 ports at least: what is bought is no less.
 TEST(BillOfMaterials, HasSwitchesForAllPorts) {
   const Scenario scenario = resolve({{"cluster", {{"node", "gb200-nvl72"}, {"nodes", 8}}},
