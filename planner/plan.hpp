@@ -73,8 +73,9 @@ PlanAnswer plan(const PlanQuestion& question, const Catalog& catalog, const Plan
 
 /// The answer as JSON (docs/formats/plan-question.md names every key).
 Json plan_json(const PlanAnswer& answer);
-/// What an option's machines differ in beside kind and number, of a scenario that the search wrote: power cap, clock
-/// and every stated term of their price. "capped at 400 W", "rented at $10/h".
+/// What an option's machines differ in beside kind and number, of a scenario that the search wrote: fabric where it is
+/// not the standard one, storage, site, cooling, power cap, clock and every stated term of their price.
+/// "fabric rail-only", "capped at 400 W", "rented at $10/h".
 std::vector<std::string> machine_words(const Json& scenario);
 /// For people.
 std::string plan_text(const PlanAnswer& answer);

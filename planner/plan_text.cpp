@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "planner/nearest_miss.hpp"
@@ -10,9 +11,36 @@
 
 namespace stepcast {
 
+namespace {
+
+/// What resolving writes of every fabric, from its node where nobody states it.
+constexpr std::array kOfTheNode{"nics_per_node", "nic_bandwidth_Gbps", "network"};
+
+/// Whatever of a fabric is not as it is by default, so that two that differ read differently.
+std::vector<std::string> fabric_words(const Json& cluster) {
+  static const Json standard = FabricSpec::fields().write({});
+  const Json fabric = cluster.value("fabric", Json::object());
+  std::vector<std::string> out;
+  for (const auto& [key, value] : fabric.items()) {
+    if (standard.value(key, Json()) == value) continue;
+    if (std::find(kOfTheNode.begin(), kOfTheNode.end(), key) != kOfTheNode.end()) continue;
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    const std::string words = value.is_string()         ? value.get<std::string>()
+                              : value.is_number_float() ? fmt::format("{:g}", value.get<double>())
+                                                        : value.dump();
+    out.push_back(key == "preset" ? "fabric " + words : fmt::format("fabric's {} {}", name, words));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<std::string> machine_words(const Json& scenario) {
   const Json& cluster = scenario.at("cluster");
-  std::vector<std::string> out;
+  std::vector<std::string> out = fabric_words(cluster);
+  for (const char* key : {"storage", "site", "cooling"})
+    if (const std::string id = cluster.value(key, ""); !id.empty()) out.push_back(fmt::format("{} {}", key, id));
   const auto add = [&](const Json& part, const char* key, const auto& words) {
     if (const Json value = part.value(key, Json()); value.is_number()) out.push_back(words(value.get<double>()));
   };
@@ -75,7 +103,7 @@ std::string money_words(const PlanCandidate& c) {
   } else {
     out = "price unknown";
   }
-  if (c.price) out += fmt::format(" · {} to buy", humane(*c.price));
+  if (c.price) out += *c.price > Dollars(0) ? fmt::format(" · {} to buy", humane(*c.price)) : " · nothing to buy";
   return out;
 }
 
