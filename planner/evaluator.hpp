@@ -44,11 +44,26 @@ class Evaluator {
     Watts device_power;
   };
 
+  /// What a run takes with what it loses; of one that states no work only its goodput is known.
+  struct RunFigures {
+    double goodput = 1;
+    double work = 0;  ///< as in PlanFigures
+    Seconds time;
+    Joules energy;
+    std::optional<Dollars> cost;
+  };
+
+  /// Of a step alone.
   [[nodiscard]] ObjectiveValues objectives(Seconds step, Watts power, long batch) const;
-  /// As far as a limit asks for them.
-  [[nodiscard]] LimitedFigures limited_figures(const PlanFigures& figures, const RunStep& step) const;
-  /// Goodput of a run, and what it takes with what it loses.
-  void add_run(LimitedFigures& out, const RunStep& step) const;
+  /// Of a run's steps, when it loses nothing: no run of such steps has less (Evaluator::steps_bound_run_).
+  [[nodiscard]] ObjectiveValues least_objectives(Seconds step, Watts power, const Scenario& scenario) const;
+  /// Those of the step, with the run's in their places where it states work.
+  [[nodiscard]] ObjectiveValues with_run(ObjectiveValues step, const RunFigures& run) const;
+  /// As far as a limit asks for them. `run`: null where none does.
+  [[nodiscard]] LimitedFigures limited_figures(const PlanFigures& figures, const RunStep& step,
+                                               const std::optional<RunFigures>& run) const;
+  [[nodiscard]] bool limits_ask_for_run() const;
+  [[nodiscard]] RunFigures run_figures(const RunStep& step) const;
   /// An option of a run whose phases differ, with their scenarios; null where the option does not allow for one.
   [[nodiscard]] std::shared_ptr<const Scenario> with_phases(const Scenario& scenario) const;
   /// Of the whole cluster and its network for a mean power per device.
@@ -65,6 +80,9 @@ class Evaluator {
   FamilyFacts facts_;
   std::unique_ptr<Space> space_;
   Watts least_power_;  ///< of the cluster at the meter, all devices idle
+  bool states_work_;   ///< so that objectives are the run's
+  /// Whether all training is on steps of the option's own; others have a time that these say nothing of.
+  bool steps_bound_run_;
 };
 
 }  // namespace stepcast

@@ -27,11 +27,29 @@ std::string name_of_option(const Scenario& scenario) {
   return fmt::format("{} on {} × {}", scenario.model->id, scenario.spec.cluster.nodes, scenario.node->id);
 }
 
-ObjectiveValues objectives_of(const Prediction& p, const FamilyFacts& facts, long batch) {
+/// Of a step alone.
+ObjectiveValues step_objectives(const Prediction& p, const FamilyFacts& facts, long batch) {
   const Seconds sample = p.step_time / static_cast<double>(batch);
   const double energy = p.energy_per_sample.value();
   return {sample.value(), p.cost_rate ? (*p.cost_rate * sample).value() : kUnknownObjective, energy,
           facts.carbon ? p.energy_per_sample.in(1_kWh) * *facts.carbon : kUnknownObjective, energy};
+}
+
+/// What is ranked is what is shown: the run's, over the samples that its work stands for, where there is any.
+ObjectiveValues objectives_of(const Prediction& p, const FamilyFacts& facts, const PlanPoint& point) {
+  ObjectiveValues out = step_objectives(p, facts, point.option.batch);
+  const double work = point.figures.work;
+  if (!(work > 0)) return out;
+  const RunTotals* run = p.outlook && p.outlook->run ? &*p.outlook->run : nullptr;
+  const auto set = [&](Objective of_run, bool known, auto whole) {
+    out[static_cast<std::size_t>(of_run)] = run != nullptr && known ? whole() / work : kUnknownObjective;
+  };
+  set(Objective::time, true, [&] { return run->time.value(); });
+  set(Objective::cost, run != nullptr && run->cost, [&] { return run->cost->value(); });
+  set(Objective::energy, true, [&] { return run->energy.value(); });
+  const bool grid = facts.carbon && run != nullptr && p.outlook->carbon.run_kg;
+  set(Objective::carbon, grid, [&] { return *p.outlook->carbon.run_kg * 1000; });
+  return out;
 }
 
 class Planner {
@@ -148,7 +166,7 @@ class Planner {
     out.prediction = std::move(prediction);
     out.scenario["run"]["fidelity"] = out.prediction.fidelity;  // of its figures, which `run` is to find again
     out.closed_form = point.figures.step_time;
-    out.objective = objectives_of(out.prediction, evaluator.facts(), point.option.batch);
+    out.objective = objectives_of(out.prediction, evaluator.facts(), point);
     out.price = evaluator.facts().price;
     out.network = fabric_bill(resolve(out.scenario, question_.file, {}, catalog_), catalog_).assumed;
     if (const auto& outlook = out.prediction.outlook; outlook && outlook->carbon.run_kg && evaluator.facts().carbon)

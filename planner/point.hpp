@@ -12,7 +12,8 @@ namespace stepcast {
 
 inline constexpr std::size_t kObjectives = EnumNames<Objective>::names.size();
 
-/// What each objective counts, for one sample, so that options of different batch compare; smaller is better.
+/// What each objective counts, for one sample, so that options of different batch compare; smaller is better. Where the
+/// question states work or phases, it is the run's, with all that it loses, over the samples that its work stands for.
 using ObjectiveValues = std::array<double, kObjectives>;
 /// Of an objective that is not known.
 inline constexpr double kUnknownObjective = std::numeric_limits<double>::infinity();
@@ -24,6 +25,7 @@ struct PlanFigures {
   Watts average_power, peak_power;
   std::optional<DollarsPerSecond> cost_rate;
   ObjectiveValues objective{};
+  double work = 0;  ///< samples that the run's work stands for; 0: none is stated
   /// The limit that it breaks by no more than the closed form may be off; none: it keeps every limit.
   std::optional<Refusal> refused;
   bool near_limit = false;  ///< the closed form cannot tell whether the simulation will keep every limit

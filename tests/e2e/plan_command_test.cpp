@@ -239,6 +239,72 @@ TEST_F(PlanCommand, SaysOnWhichTermsMachinesAreHad) {
   EXPECT_THAT(front, testing::ContainsRegex("aws-p4d.24xlarge · megatron-lm · (rented|bought) at [^\n]* t8 p"));
 }
 
+// A budget to buy is about what the terms say: stated prices, and nothing where servers are rented.
+TEST_F(PlanCommand, BudgetsToBuyAreOnTheTermsOfTheQuestion) {
+  Json question = small_question();
+  question["clusters"] = Json::parse(R"([{"node": "dgx-h100", "nodes": 2,
+      "cost": {"node_purchase_usd": 100000, "network_purchase_usd": 50000}}, {"node": "aws-p5.48xlarge", "nodes": 2}])");
+  question["strategy"] = {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}};
+  question["constraints"] = {{"budget_to_buy_usd", 300000}};
+  std::map<std::string, double> prices;
+  const Json all = answer(question, {"--fidelity", "analytic", "--top", "1000"});
+  for (const Json& candidate : all["candidates"])
+    prices[candidate["scenario"]["cluster"]["node"].get<std::string>()] = candidate["cost"]["to_buy_usd"].get<double>();
+  EXPECT_EQ(prices, (std::map<std::string, double>{{"dgx-h100", 250000}, {"aws-p5.48xlarge", 0}}));
+}
+
+// Fabrics and storage that a question lets choose from are named wherever an option is.
+TEST_F(PlanCommand, SaysWhichFabricAndStorageAnOptionHas) {
+  Json question = small_question();
+  question["clusters"] = Json::parse(R"([{"node": "dgx-h100", "nodes": 4, "site": "fi-hamina",
+      "fabric": [{"preset": "rail-only"}, {"oversubscription": 4}], "storage": ["nfs-10gbe", "3fs-deepseek"]}])");
+  question["strategy"] = {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}};
+  question["objective"] = {"time", "cost"};
+  const Finished run = stepcast_run({"plan", file(question), "--fidelity", "analytic", "--top", "1000"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const char* words : {"megatron-lm · fabric rail-only · storage 3fs-deepseek · site fi-hamina",
+                            "megatron-lm · fabric's oversubscription 4 · storage nfs-10gbe", "nfs-10gbe left out"})
+    EXPECT_THAT(run.out, HasSubstr(words));
+  EXPECT_THAT(run.out.substr(run.out.find("Pareto front")), HasSubstr(" · storage "));
+}
+
+// What is ranked is what is shown: storage that stalls checkpoints makes the run longer, whatever the step takes.
+TEST_F(PlanCommand, RanksByTheRunAndNotByItsStep) {
+  Json question = small_question();
+  question["workload"] = {{"model", "llama3-70b"}, {"global_batch", 512}, {"seq_len", 8192}, {"tokens", 1e11}};
+  question["strategy"] = {{"framework", "megatron-lm"}, {"tensor_parallel", 8}, {"micro_batch", 1}};
+  for (const char* objective : {"cost", "time"}) {
+    question["objective"] = objective;
+    for (const Json& storage : {Json{"nfs-10gbe", "3fs-deepseek"}, Json{"3fs-deepseek", "nfs-10gbe"}}) {
+      question["clusters"] = Json::array({{{"node", "dgx-h100"}, {"nodes", 32}, {"storage", storage}}});
+      const Json candidates = answer(question, {"--fidelity", "analytic", "--top", "8"})["candidates"];
+      EXPECT_EQ(candidates[0]["scenario"]["cluster"]["storage"], "3fs-deepseek");
+      for (std::size_t i = 1; i < candidates.size(); ++i)
+        if (!candidates[i]["of_other_kind"].get<bool>()) {
+          EXPECT_GE(candidates[i]["time_to_train_s"], candidates[i - 1]["time_to_train_s"]);
+        }
+    }
+  }
+}
+
+// Phases with steps of their own are a part of the run, and the rank counts them.
+TEST_F(PlanCommand, RanksByAllPhases) {
+  Json question = small_question();
+  question["workload"] = {{"model", "llama3-8b"}, {"global_batch", 512}, {"seq_len", 8192}, {"tokens", 1e11}};
+  question["clusters"] = Json::parse(R"([{"node": "dgx-h100", "nodes": 8}])");
+  question["strategy"] = {{"framework", "megatron-lm"}, {"sharding", "zero-1"}, {"micro_batch", 1}};
+  question["run"]["phases"] =
+      Json::parse(R"([{"name": "short"}, {"name": "long", "tokens": 9e10, "seq_len": 65536, "global_batch": 64}])");
+  const Json candidates = answer(question, {"--fidelity", "analytic", "--top", "6"})["candidates"];
+  ASSERT_GT(candidates.size(), 3U);
+  bool steps_in_order = true;
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    EXPECT_GE(candidates[i]["time_to_train_s"], candidates[i - 1]["time_to_train_s"]);
+    steps_in_order = steps_in_order && candidates[i]["step_time_s"] >= candidates[i - 1]["step_time_s"];
+  }
+  EXPECT_FALSE(steps_in_order);
+}
+
 // What an earlier plan wrote is no part of this one; what somebody else put there is theirs.
 TEST_F(PlanCommand, LeavesNoOptionsOfAnEarlierPlan) {
   const std::filesystem::path out = folder_ / "answer";

@@ -56,7 +56,20 @@ const std::vector<std::string>& questions() {
       R"({"workload": {"model": "gpt3-13b", "global_batch": 64, "tokens": 1e10},
           "clusters": [{"node": "dgx-a100-80gb", "nodes": [1, 2, 4], "power_cap_W": [250, 325, 400]}],
           "strategy": {"framework": "megatron-lm", "tensor_parallel": 8},
-          "objective": ["energy", "time"], "constraints": {"minimum_goodput_percent": 90, "power_kW": 25}})"};
+          "objective": ["energy", "time"], "constraints": {"minimum_goodput_percent": 90, "power_kW": 25}})",
+      R"({"workload": {"model": "gpt3-13b", "global_batch": 64, "least_global_batch": 48, "tokens": 1e10,
+                       "critical_batch": 64, "stated_at_batch": 128},
+          "clusters": [{"node": "dgx-a100-80gb", "nodes": [2, 4], "storage": ["nfs-10gbe", "3fs-deepseek"]}],
+          "strategy": {"framework": "megatron-lm", "tensor_parallel": [4, 8]}, "objective": ["cost", "time", "energy"],
+          "run": {"reliability": {"interruptions_per_1000_node_days": 40},
+                  "phases": [{}, {"kind": "evaluation", "samples": 640, "every_steps": 100}]}})",
+      R"({"workload": {"model": "llama3-8b", "global_batch": 64, "seq_len": 8192, "tokens": 1e10},
+          "clusters": [{"node": "dgx-h100", "nodes": [1, 2]}],
+          "strategy": {"framework": "megatron-lm", "tensor_parallel": [2, 4], "micro_batch": 1, "sharding": "zero-1"},
+          "run": {"phases": [{}, {"tokens": 9e9, "seq_len": 32768, "global_batch": 16}]}})",
+      R"({"workload": {"model": "gpt3-13b", "global_batch": 64, "tokens": 1e9},
+          "clusters": [{"node": "dgx-a100-80gb", "nodes": 2}], "strategy": {"framework": "megatron-lm"},
+          "run": {"phases": [{"steps": 100, "time_s": 10}, {}]}})"};
   return kQuestions;
 }
 
