@@ -70,15 +70,15 @@ std::vector<std::string_view> numbers_in(std::string_view name) {
   return out;
 }
 
-/// Mistakes that a candidate counts beside its letters where it lacks a number of what was wanted, in whatever order of
-/// its digits: sizes and versions are seldom mistyped otherwise, and another one is another thing.
-std::size_t other_number(std::string_view wanted, std::string_view candidate) {
+/// Whether a candidate lacks a number of what was wanted, in whatever order of its digits. That counts as one more
+/// mistake: sizes and versions are seldom mistyped otherwise, and another one is another thing.
+bool lacks_a_number(std::string_view wanted, std::string_view candidate) {
   const auto stated = numbers_in(candidate);
   const auto lacks = [&](std::string_view number) {
     return std::ranges::none_of(stated,
                                 [&](std::string_view other) { return std::ranges::is_permutation(number, other); });
   };
-  return std::ranges::any_of(numbers_in(wanted), lacks) ? 2 : 0;
+  return std::ranges::any_of(numbers_in(wanted), lacks);
 }
 
 }  // namespace
@@ -131,7 +131,8 @@ const std::string* nearest(std::string_view wanted, const std::vector<std::strin
     if (wanted.size() < kShort && candidate.size() + 1 < wanted.size()) continue;
     const bool part = wanted.size() >= 3 && candidate.find(wanted) != std::string::npos;
     const std::size_t letters = edit_distance(wanted, candidate);
-    const std::size_t distance = part ? std::min<std::size_t>(1, letters) : letters + other_number(wanted, candidate);
+    const std::size_t distance =
+        part ? std::min<std::size_t>(1, letters) : letters + (lacks_a_number(wanted, candidate) ? 1 : 0);
     if (distance < limit) {
       limit = distance;
       best = &candidate;

@@ -84,21 +84,23 @@ std::vector<Walk> walks() {
                                         {fsdp, "strategy.fused_norm=true"},
                                         {fsdp, "strategy.torch_compile=true"}};
   const std::string jax = "strategy={\"framework\": \"jax\", \"micro_batch\": 1, \"tensor_parallel\": 8}";
-  const std::string zero3 = "strategy={\"framework\": \"deepspeed\", \"micro_batch\": 1, \"sharding\": \"zero-3\"}";
-  const std::vector<Setting> of_shards{
-      {jax, "strategy.sharding=fsdp"},
-      {jax, "strategy.sharding=hsdp"},
-      {jax, "strategy.sharding=hsdp", "strategy.hsdp_shard_size=16"},
-      {jax, "strategy.sharding=none"},
-      {zero3},
-      {zero3, "strategy.offload_optimizer=true"},
-      {zero3, "strategy.offload_optimizer=true", "strategy.offload_optimizer_device=nvme"},
-      {jax, "strategy.recompute=full"}};
+  const std::vector<Setting> of_shards{{jax, "strategy.sharding=fsdp"},
+                                       {jax, "strategy.sharding=hsdp"},
+                                       {jax, "strategy.sharding=hsdp", "strategy.hsdp_shard_size=16"},
+                                       {jax, "strategy.sharding=none"},
+                                       {jax, "strategy.recompute=full"}};
+  const std::string zero3 = "strategy={\"framework\": \"deepspeed\", \"micro_batch\": 1, \"sharding\": \"zero-3\"}",
+                    offloaded = "strategy.offload_optimizer=true";
+  const std::vector<Setting> of_states{{zero3},
+                                       {zero3, offloaded},
+                                       {zero3, offloaded, "strategy.offload_optimizer_device=nvme"},
+                                       {zero3, "strategy.recompute=full"}};
   const std::string llama = "llama3-70b-h100-512.json";
   const std::vector<Setting> settings = settings_of_transformers();
   return {{llama, of_kernels},
           {llama, settings},
           {llama, of_shards},
+          {llama, of_states},
           {llama, in_eight_bit},
           {llama, of_experts},
           {"bloom-176b-a100-384.json", settings},

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/parallelism/lower.hpp"
+#include "models/parallelism/job.hpp"
 #include "models/storage/rates.hpp"
 #include "tests/unit/shipped.hpp"
 
