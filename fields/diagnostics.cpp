@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 #include "fields/json_text.hpp"
 
@@ -70,8 +71,8 @@ std::vector<std::string_view> numbers_in(std::string_view name) {
   return out;
 }
 
-/// Whether a candidate lacks a number of what was wanted, in whatever order of its digits. That counts as one more
-/// mistake: sizes and versions are seldom mistyped otherwise, and another one is another thing.
+/// Whether a candidate lacks a number of what was wanted, in whatever order of its digits. Of two that are as near by
+/// their letters, it is the farther one: sizes and versions are seldom mistyped otherwise.
 bool lacks_a_number(std::string_view wanted, std::string_view candidate) {
   const auto stated = numbers_in(candidate);
   const auto lacks = [&](std::string_view number) {
@@ -126,13 +127,12 @@ const std::string* nearest(std::string_view wanted, const std::vector<std::strin
   // A third of the word may be wrong; a part of the name counts as one mistake. Short words must be of about equal
   // length: "no" is not what "nope" means.
   constexpr std::size_t kShort = 5;
-  std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3) + 1;
+  std::pair<std::size_t, bool> limit{std::max<std::size_t>(2, wanted.size() / 3) + 1, false};
   for (const std::string& candidate : candidates) {
     if (wanted.size() < kShort && candidate.size() + 1 < wanted.size()) continue;
     const bool part = wanted.size() >= 3 && candidate.find(wanted) != std::string::npos;
     const std::size_t letters = edit_distance(wanted, candidate);
-    const std::size_t distance =
-        part ? std::min<std::size_t>(1, letters) : letters + (lacks_a_number(wanted, candidate) ? 1 : 0);
+    const std::pair distance{part ? std::min<std::size_t>(1, letters) : letters, lacks_a_number(wanted, candidate)};
     if (distance < limit) {
       limit = distance;
       best = &candidate;

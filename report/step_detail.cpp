@@ -29,6 +29,9 @@ std::string traffic_name(CollectiveKind kind, Dimension dimension) {
   return fmt::format("{}, {}", name_of(kind), name_of(dimension));
 }
 
+/// Of a sum of times, what differences of some of them may leave for nothing.
+constexpr double kRounding = 1e-12;
+
 /// Sums by name, in order of first mention.
 class PathSums {
  public:
@@ -39,9 +42,14 @@ class PathSums {
     part.time += time;
     part.operations += operations;
   }
+  /// But for what rounding makes of nothing.
   std::vector<PathPart> longest_first() {
     std::vector<PathPart> out;
-    for (auto& [what, part] : parts_) out.push_back(std::move(part));
+    Seconds sum;
+    for (const auto& [what, part] : parts_) sum += part.time;
+    // A gap that is left of differences of times is none.
+    for (auto& [what, part] : parts_)
+      if (part.time > kRounding * sum) out.push_back(std::move(part));
     std::stable_sort(out.begin(), out.end(), [](const PathPart& a, const PathPart& b) { return a.time > b.time; });
     return out;
   }

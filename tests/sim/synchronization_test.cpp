@@ -67,7 +67,7 @@ TEST(Synchronization, PipelinesOfPyTorchReduceOnceAStep) {
 
 TEST(Synchronization, OtherPipelinesReduceWhatTheyDoNotKeep) {
   const PerUnit sharded =
-      per_unit({{"framework", "megatron-lm"}, {"sharding", "fsdp"}, {"pipeline_parallel", 4}, {"schedule", "1f1b"}});
+      per_unit({{"framework", "meta-4d"}, {"sharding", "fsdp"}, {"pipeline_parallel", 4}, {"schedule", "1f1b"}});
   EXPECT_EQ(sharded.gathers, 32);
   EXPECT_EQ(sharded.reductions, 16);
   Json strategy{{"framework", "meta-4d"}, {"sharding", "zero-2"}, {"pipeline_parallel", 4}, {"schedule", "1f1b"}};

@@ -192,23 +192,29 @@ TEST(Explain, ElasticitiesAddUpToAboutOne) {
   }
 }
 
+Explanation explained_over(const Json& fabric) {
+  const Json document{{"cluster", {{"node", "dgx-h100"}, {"nodes", 16}, {"fabric", fabric}}},
+                      {"workload", {{"model", "llama3-8b"}, {"global_batch", 512}, {"seq_len", 4096}}},
+                      {"strategy", {{"framework", "megatron-lm"}, {"micro_batch", 1}, {"recompute", "selective"}}}};
+  const Scenario scenario = resolve(document, "test", {}, catalog());
+  return explain(document, "test", predict_analytic(scenario, catalog()), detail_of(estimate(lower(scenario))),
+                 catalog());
+}
+
 // Reductions over two sites wait for the link between them, and over crowded cores for these, whatever the NICs.
 TEST(Explain, NamesLinksBetweenSitesAndCores) {
-  const auto effect = [](const Json& fabric, const char* figure) {
-    const Json document{{"cluster", {{"node", "dgx-h100"}, {"nodes", 16}, {"fabric", fabric}}},
-                        {"workload", {{"model", "llama3-8b"}, {"global_batch", 512}, {"seq_len", 4096}}},
-                        {"strategy", {{"framework", "megatron-lm"}, {"micro_batch", 1}, {"recompute", "selective"}}}};
-    const Scenario scenario = resolve(document, "test", {}, catalog());
-    return effect_of(explain(document, "test", predict_analytic(scenario, catalog()),
-                             detail_of(estimate(lower(scenario))), catalog()),
-                     figure);
-  };
-  const Json sites{{"wan", {{"sites", 2}, {"bandwidth_Gbps", 100}, {"latency_ms", 10}}}};
-  EXPECT_NEAR(effect(sites, "site_bandwidth"), 0.057, 0.005);
-  EXPECT_GT(effect(sites, "site_latency"), 0);
+  const Explanation apart = explained_over({{"wan", {{"sites", 2}, {"bandwidth_Gbps", 100}, {"latency_ms", 10}}}});
+  EXPECT_NEAR(effect_of(apart, "site_bandwidth"), 0.057, 0.005);
+  EXPECT_GT(effect_of(apart, "site_latency"), 0);
   const Json cores{
       {"preset", "fat-tree-3"}, {"nodes_per_leaf", 2}, {"nodes_per_pod", 4}, {"core_oversubscription", 32}};
-  EXPECT_GT(effect(cores, "fabric_bandwidth"), 0.02);
+  EXPECT_GT(effect_of(explained_over(cores), "fabric_bandwidth"), 0.02);
+}
+
+// One stage has no bubble, but what is left of a difference of times.
+TEST(Explain, PathsHaveNoPartsOfRounding) {
+  const Explanation out = explained_over({{"wan", {{"sites", 2}, {"bandwidth_Gbps", 100}, {"latency_ms", 10}}}});
+  for (const PathPart& part : out.critical_path) EXPECT_GT(part.time / out.prediction.step_time, 1e-12) << part.what;
 }
 
 // Linear attention takes 6 % of this step and goes by the multiprocessors' clock, as products do.
