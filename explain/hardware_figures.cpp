@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "models/compute/host_link.hpp"
+#include "models/parallelism/offload.hpp"
+#include "models/storage/rates.hpp"
 #include "models/storage/storage.hpp"
 #include "report/humane.hpp"
 
@@ -161,6 +163,24 @@ void scale_storage_rate(ChangedScenario& s, double factor) {
     *node->local_storage->read_GBps *= factor;
 }
 
+Value drive_rate(const Scenario& s) {
+  if (!offloads_to_drives(s)) return std::nullopt;
+  return fmt::format("{} read and {} written a node", rate_text(*local_read_rate(s)), rate_text(*local_write_rate(s)));
+}
+void scale_drive_rate(ChangedScenario& s, double factor) {
+  const auto scale = [factor](std::optional<BytesPerSecond>& rate) {
+    if (rate) *rate *= factor;
+  };
+  if (StoragePart* drive = s.local_drive()) {
+    scale(drive->read);
+    scale(drive->write);
+  }
+  if (Node* node = s.node(); node->local_storage) {
+    scale(node->local_storage->read_GBps);
+    scale(node->local_storage->write_GBps);
+  }
+}
+
 Value decode_time(const Scenario& s) {
   const std::optional<Seconds> decode = s.spec.workload.input.decode;
   return decode && *decode > Seconds(0) ? Value(humane(*decode) + " a sample") : std::nullopt;
@@ -204,6 +224,7 @@ const std::vector<HardwareFigure>& hardware_figures() {
       {"site_latency", "latency between sites", false, site_latency, scale_site_latency},
       {"network_latency", "latency of the network", false, network_latency, scale_network_latency},
       {"storage_rate", "rate at which a node reads input", true, storage_rate, scale_storage_rate},
+      {"drive_rate", "rate of the drives that hold the optimizer's states", true, drive_rate, scale_drive_rate},
       {"decode_time", "time in which a core makes a sample of what it read", false, decode_time, scale_decode_time},
       {"host_time", "host time to issue a layer", false, host_time, scale_host_time},
       {"step_overhead", "fixed time of a step", false, step_overhead, scale_step_overhead},

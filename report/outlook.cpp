@@ -6,6 +6,7 @@
 #include <cmath>
 #include <thread>
 
+#include "models/parallelism/offload.hpp"
 #include "models/phases/run_phases.hpp"
 #include "models/power/device_power.hpp"
 #include "models/reliability/goodput.hpp"
@@ -347,6 +348,7 @@ void add_outlook(Prediction& step, const Job& job, const Catalog& catalog) {
   const InputPipeline pipeline = input_pipeline(scenario);
   if (!pipeline.assumed.empty()) step.assumptions.push_back(pipeline.assumed);
   if (auto words = beyond_drives(scenario, pipeline)) step.assumptions.push_back(std::move(*words));
+  if (auto words = states_beyond_drives(job)) step.assumptions.push_back(std::move(*words));
   const std::vector<GoodputTrials> trials = trials_of(parts, scenario.spec.run);
   const std::vector<RunShares> shares = together(trials);
   const ClusterTerms own = cluster_terms(scenario, catalog, fabric, step.updates);

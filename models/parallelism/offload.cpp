@@ -1,10 +1,15 @@
 #include "models/parallelism/offload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/compute/host_link.hpp"
+#include "models/parallelism/parameter_update.hpp"
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
+#include "models/scenario/node_kinds.hpp"
+#include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
 
 namespace stepcast {
@@ -63,6 +68,19 @@ bool offloads_to_drives(const Scenario& scenario) {
 
 Bytes swap_buffers(double parameters) {
   return Bytes(kSwapBuffers * sizeof(float) * std::min(parameters, kSwappedParameters));
+}
+
+std::optional<std::string> states_beyond_drives(const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  if (!offloads_to_drives(scenario)) return std::nullopt;
+  double owned = 0;
+  for (int stage = 0; stage < scenario.degrees.pp; ++stage) owned = std::max(owned, owned_parameters(job, stage).all);
+  const Bytes states(kSwappedInBytes * owned * scenario.devices_per_node());
+  for (const NodeKind& kind : node_kinds(scenario))
+    if (const auto room = local_capacity(*kind.scenario); room && states > *room)
+      return fmt::format("the optimizer's states take {} of a node's drives, which hold {}", decimal_text(states),
+                         decimal_text(*room));
+  return std::nullopt;
 }
 
 void add_offload_wait(LayerCost& cost, const Job& job) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "models/parallelism/job.hpp"
 
 namespace stepcast {
@@ -9,6 +12,10 @@ bool offloads_to_drives(const Scenario& scenario);
 
 /// Host memory through which the states of `parameters` of one device pass on their way from and to drives.
 Bytes swap_buffers(double parameters);
+
+/// That the nodes' own drives hold less than the states that they are to hold, in words. Null where they do not, or
+/// where nobody says what they hold.
+std::optional<std::string> states_beyond_drives(const Job& job);
 
 /// Time of an optimizer step over `parameters` of one device whose states lie in host memory: gradients go down and
 /// parameters up the host link, and the processors scale the gradients, stream the states and round the parameters at

@@ -211,6 +211,29 @@ TEST(Explain, NamesLinksBetweenSitesAndCores) {
   EXPECT_GT(effect_of(explained_over(cores), "fabric_bandwidth"), 0.02);
 }
 
+// A tenth more of the drives that states stream through brings what their part of the step says.
+TEST(Explain, NamesDrivesThatHoldTheOptimizer) {
+  const Json document{{"cluster", {{"node", "dgx-a100-80gb"}, {"nodes", 2}}},
+                      {"workload", {{"model", "llama3-70b"}, {"global_batch", 64}}},
+                      {"strategy",
+                       {{"framework", "deepspeed"},
+                        {"sharding", "zero-3"},
+                        {"micro_batch", 2},
+                        {"recompute", "full"},
+                        {"offload_optimizer", true},
+                        {"offload_optimizer_device", "nvme"}}}};
+  const auto step = [&](const std::vector<std::string>& changes) {
+    const Scenario changed = resolve(document, "test", changes, catalog());
+    return estimate(lower(changed)).step_time;
+  };
+  const Seconds streamed = step({}) - step({"strategy.offload_optimizer_device=host"});
+  const Scenario scenario = resolve(document, "test", {}, catalog());
+  const Explanation out =
+      explain(document, "test", predict_analytic(scenario, catalog()), detail_of(estimate(lower(scenario))), catalog());
+  const double shorter = streamed / step({}) * (1 - 1 / 1.1);
+  EXPECT_NEAR(effect_of(out, "drive_rate"), 1 / (1 - shorter) - 1, 1e-4);
+}
+
 // One stage has no bubble, but what is left of a difference of times.
 TEST(Explain, PathsHaveNoPartsOfRounding) {
   const Explanation out = explained_over({{"wan", {{"sites", 2}, {"bandwidth_Gbps", 100}, {"latency_ms", 10}}}});

@@ -43,5 +43,17 @@ TEST(OptimizerOnDrives, StreamsItsStatesThroughThem) {
   EXPECT_GT(streamed, Seconds(3));
 }
 
+// 406 G parameters of 16 bytes on eight drives of 1 TB, half of which hold what the others do.
+TEST(OptimizerOnDrives, IsToldWhereTheyAreTooSmall) {
+  const auto told = [](const char* raid) {
+    const Scenario s = test::shipped(
+        kScenario, with_deepspeed({kOffloaded, kOnDrives, kSharded, "cluster.nodes=1", "workload.global_batch=64",
+                                   "cluster.node=aws-p4d.24xlarge", "workload.model=llama3-405b", raid}));
+    return states_beyond_drives(lower(s)).value_or("none");
+  };
+  EXPECT_EQ(told("cluster.local_raid=0"), "none");
+  EXPECT_EQ(told("cluster.local_raid=10"), "the optimizer's states take 6.49 TB of a node's drives, which hold 4 TB");
+}
+
 }  // namespace
 }  // namespace stepcast::offload_test
