@@ -31,8 +31,8 @@ void PipelineStages::hand_over() {
     const int from = chunks[c].stage;
     const int to = chunks[c + 1].stage;
     if (c < count) {
-      const bool like_the_last = c > 0 && like_last_boundary(c);
-      boundaries_.push_back(like_the_last ? boundaries_.back() : boundary_between(from, to, chunks[c].send));
+      const Boundary* same = like_earlier(c);
+      boundaries_.push_back(same ? Boundary(*same) : boundary_between(from, to, chunks[c].send));
       const Boundary& boundary = boundaries_.back();
       const std::size_t times = (boundaries - c - 1) / count + 1;
       links.add(boundary.message, boundary.time, from, to, static_cast<double>(times));
@@ -51,12 +51,15 @@ void PipelineStages::hand_over() {
   for (std::size_t s = 0; s + 1 < count; ++s) times_[s].message = boundaries_[s].time;
 }
 
-bool PipelineStages::like_last_boundary(std::size_t chunk) const {
+const PipelineStages::Boundary* PipelineStages::like_earlier(std::size_t chunk) const {
   const std::vector<Chunk>& chunks = stages_.job().chunks;
-  const Chunk &before = chunks[chunk - 1], &from = chunks[chunk], &to = chunks[chunk + 1];
-  const auto job = [&](const Chunk& at) { return &stages_.at(static_cast<std::size_t>(at.stage)); };
-  return from.send == before.send && job(from) == job(before) && job(to) == job(from) &&
-         message_pair(*job(from), from.stage, to.stage) == boundaries_.back().message.pair;
+  const auto job = [&](std::size_t at) { return &stages_.at(static_cast<std::size_t>(chunks[at].stage)); };
+  const GroupShape pair = message_pair(*job(chunk), chunks[chunk].stage, chunks[chunk + 1].stage);
+  for (std::size_t other = boundaries_.size(); other-- > 0;)
+    if (chunks[other].send == chunks[chunk].send && job(other) == job(chunk) && job(other + 1) == job(chunk + 1) &&
+        boundaries_[other].message.pair == pair)
+      return &boundaries_[other];
+  return nullptr;
 }
 
 PipelineStages::Boundary PipelineStages::boundary_between(int from, int to, Bytes bytes) const {

@@ -44,8 +44,8 @@ class PipelineStages {
   };
   /// Every stage sends an activation and a gradient for each of its boundaries.
   void hand_over();
-  /// Whether a chunk hands over to the next one as the one before handed over to it.
-  [[nodiscard]] bool like_last_boundary(std::size_t chunk) const;
+  /// The boundary at which an earlier chunk hands over as this one does to the next; null where none does.
+  [[nodiscard]] const Boundary* like_earlier(std::size_t chunk) const;
   /// As slow as the slower end makes it.
   [[nodiscard]] Boundary boundary_between(int from, int to, Bytes bytes) const;
 

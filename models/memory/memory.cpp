@@ -40,6 +40,13 @@ constexpr double kOuterStates = 8;
 // The next micro-batch's activation and gradient are received beside the computation.
 constexpr double kMessagesAhead = 2;
 
+/// What all stages of a job have in common.
+struct Shared {
+  SynchronizationPlan plan;
+  StateBytes bytes;
+  explicit Shared(const Scenario& scenario) : plan(synchronization_plan(scenario)), bytes(state_bytes(scenario)) {}
+};
+
 /// Parameters of a stage on one device: trained ones whole and as what it owns of them when they are sharded over the
 /// data-parallel ranks.
 struct StageParameters {
@@ -65,10 +72,10 @@ double frozen_bytes(const Scenario& scenario) {
   return below_16_bit(scenario.precision) ? 1 : parameter_bytes(scenario);
 }
 
-void add_states(MemoryFootprint& out, const Job& job, const StageParameters& parameters) {
+void add_states(MemoryFootprint& out, const Job& job, const Shared& shared, const StageParameters& parameters) {
   const Sharding sharding = job.scenario->sharding;
-  const StateBytes bytes = state_bytes(*job.scenario);
-  const bool shards_parameters = synchronization_plan(*job.scenario).sharded_parameters;
+  const StateBytes& bytes = shared.bytes;
+  const bool shards_parameters = shared.plan.sharded_parameters;
   const bool shards_gradients = shards_parameters || sharding == Sharding::zero2;
   const double frozen = shards_parameters ? parameters.frozen_share : parameters.frozen_whole;
   const OwnedParameters& owned = parameters.owned;
@@ -100,10 +107,11 @@ Bytes kept_whole(const Scenario& scenario, const SynchronizationPlan& plan, cons
 }
 
 /// Copies of gradients on their way, and gathered parameters.
-Bytes synchronization_buffers(const Job& job, const StageLayers& layers, const StageParameters& parameters) {
+Bytes synchronization_buffers(const Job& job, const Shared& shared, const StageLayers& layers,
+                              const StageParameters& parameters) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
-  const SynchronizationPlan plan = synchronization_plan(scenario);
+  const SynchronizationPlan& plan = shared.plan;
   if (job.groups.data.size <= 1) return Bytes(0);
   if (plan.wrapped_layers && plan.accumulated == 0)
     return kept_whole(scenario, plan, parameters) + unit_gradients(scenario, layers);
@@ -112,7 +120,7 @@ Bytes synchronization_buffers(const Job& job, const StageLayers& layers, const S
     return Bytes(layers.largest_unit * (kUnitsGathered * parameter_bytes(scenario) + gradient_bytes(scenario))) +
            kBucketsAlive * framework.bucket;
   if (has_unit_gradients(plan)) return unit_gradients(scenario, layers);
-  const Bytes gradients(state_bytes(scenario).gradient * parameters.whole);
+  const Bytes gradients(shared.bytes.gradient * parameters.whole);
   // Frameworks that accumulate in one contiguous fp32 buffer send from it; the others copy into buckets.
   if (framework.main_gradients_fp32 && scenario.sharding != Sharding::zero2) return Bytes(0);
   // Under ZeRO-2 a chunk of an interleaved pipeline adds its gradients up whole, while the last one's leave bucket by
@@ -164,15 +172,15 @@ double state_element(const Scenario& scenario) {
 /// go there as they are reduced. Processors update from gradients in the format of the states, which are copies of what
 /// is narrower or stays on the device (DeepSpeed runtime/zero/stage3.py: fp32_partitioned_groups_flat has gradients
 /// beside grad_partitions_flat_buffer; stage_1_and_2.py: single_partition_of_fp32_groups has).
-void offload_optimizer(MemoryFootprint& out, const Scenario& scenario, const OwnedParameters& owned) {
+void offload_optimizer(MemoryFootprint& out, const Scenario& scenario, const Shared& shared,
+                       const OwnedParameters& owned) {
   if (!scenario.spec.strategy.offload_optimizer) return;
   const bool to_drives = offloads_to_drives(scenario);
   out.host += to_drives ? swap_buffers(owned.all) : out.optimizer;
   out.optimizer = Bytes(0);
-  const bool sharded_gradients =
-      synchronization_plan(scenario).sharded_parameters || scenario.sharding == Sharding::zero2;
+  const bool sharded_gradients = shared.plan.sharded_parameters || scenario.sharding == Sharding::zero2;
   const double element = state_element(scenario);
-  const bool copied = !sharded_gradients || state_bytes(scenario).gradient < element;
+  const bool copied = !sharded_gradients || shared.bytes.gradient < element;
   if (copied && !to_drives) out.host += Bytes(element * owned.all);
   if (!sharded_gradients) return;
   out.host += out.gradients;
@@ -189,30 +197,30 @@ Bytes checkpoint_copy(const Job& job) {
 /// What all devices of a node offload is in its memory.
 Bytes host_share(const Scenario& scenario) { return scenario.node->memory / std::max(1, scenario.devices_per_node()); }
 
-double fragmentation(const Scenario& scenario) {
-  const StrategySpec& strategy = scenario.spec.strategy;
-  const bool irregular =
-      repeats_blocks(strategy) || strategy.offload_activations || synchronization_plan(scenario).sharded_parameters;
+double fragmentation(const StrategySpec& strategy, const SynchronizationPlan& plan) {
+  const bool irregular = repeats_blocks(strategy) || strategy.offload_activations || plan.sharded_parameters;
   return irregular ? kFragmentationIrregular : kFragmentationRegular;
 }
 
-MemoryFootprint footprint(const Job& job, int stage) {
+MemoryFootprint footprint(const Job& job, int stage, const Shared& shared) {
   const StageLayers layers = stage_layers(job, stage);
   MemoryFootprint out;
   const StageParameters parameters = parameters_of(job, stage);
-  add_states(out, job, parameters);
+  add_states(out, job, shared, parameters);
   out.host = layers.offloaded;
-  offload_optimizer(out, *job.scenario, parameters.owned);
+  offload_optimizer(out, *job.scenario, shared, parameters.owned);
   out.optimizer += exchange_states(*job.scenario, parameters);
-  const Moment fullest = fullest_moment(job, layers, out.gradients);
+  const Moment fullest = fullest_moment(job, shared.plan, layers, out.gradients);
   out.gradients = fullest.gradients;
   out.activations = fullest.activations;
-  out.buffers = synchronization_buffers(job, layers, parameters) + message_buffers(*job.scenario, layers) +
+  out.buffers = synchronization_buffers(job, shared, layers, parameters) + message_buffers(*job.scenario, layers) +
                 gradient_placeholders(*job.scenario, layers) + layers.fetched + fullest.casts;
   (job.device.is_cpu ? out.buffers : out.host) += checkpoint_copy(job);
   out.workspace = fullest.workspace + matrix_workspaces(job);
   out.libraries = library_memory(job);
-  if (!job.device.is_cpu) out.slack = fragmentation(*job.scenario) * (out.activations + out.buffers + out.workspace);
+  if (!job.device.is_cpu)
+    out.slack =
+        fragmentation(job.scenario->spec.strategy, shared.plan) * (out.activations + out.buffers + out.workspace);
   return out;
 }
 
@@ -278,8 +286,9 @@ MemoryReport memory_of(const Job& job) {
   report.capacity = job.device.memory;
   report.host_capacity = host_share(*job.scenario);
   report.stages.reserve(static_cast<std::size_t>(stages));
+  const Shared shared(*job.scenario);
   for (int stage = 0; stage < stages; ++stage) {
-    report.stages.push_back(footprint(job, stage));
+    report.stages.push_back(footprint(job, stage, shared));
     if (report.stages.back().total() > report.stages[static_cast<std::size_t>(report.worst_stage)].total())
       report.worst_stage = stage;
   }
@@ -290,9 +299,10 @@ MemoryReport memory_of(const Job& job) {
 MemoryPeak peak_memory(const Job& job) {
   MemoryPeak peak{Bytes(0), job.device.memory, true};
   bool host_fits = true;
+  const Shared shared(*job.scenario);
   for (int stage = 0; stage < job.scenario->degrees.pp; ++stage) {
     if (stage > 0 && needs_no_more(job, stage)) continue;
-    const MemoryFootprint all = footprint(job, stage);
+    const MemoryFootprint all = footprint(job, stage, shared);
     peak.need = std::max(peak.need, all.total());
     if (all.host > Bytes(0)) host_fits = host_fits && all.host <= host_share(*job.scenario);
   }

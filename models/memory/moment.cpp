@@ -18,24 +18,24 @@ bool begins_without_gradients(const Scenario& scenario) {
 
 /// Whether each weight gradient is computed beside the gradients and added to them. Fused accumulation writes into
 /// them; FSDP has a unit's gradients among the buffers.
-bool adds_weight_gradients(const Scenario& scenario) {
+bool adds_weight_gradients(const Scenario& scenario, const SynchronizationPlan& plan) {
   const FrameworkProfile& framework = *scenario.framework;
-  if (framework.fused_gradient_accumulation || has_unit_gradients(synchronization_plan(scenario))) return false;
+  if (framework.fused_gradient_accumulation || has_unit_gradients(plan)) return false;
   return framework.main_gradients_fp32 || framework.model_gradients_kept || scenario.degrees.micro_batches > 1;
 }
 
 /// Bytes of a weight's gradient on its way to the accumulated one: in the format of its product, and with automatic
-/// mixed precision widened again.
-double gradient_on_its_way(const Scenario& scenario) {
+/// mixed precision widened again. `adds`: of adds_weight_gradients.
+double gradient_on_its_way(const Scenario& scenario, bool adds) {
   const double product = parameter_bytes(scenario);
-  const double added = adds_weight_gradients(scenario) ? product : 0;
+  const double added = adds ? product : 0;
   if (!automatic_mixed_precision(scenario)) return added;
   return product + 2 * added;
 }
 
 /// The backward pass through one block.
-Bytes in_block(const Job& job, const StageLayers& layers) {
-  return layers.recomputed + layers.gradients + Bytes(layers.largest_weight * gradient_on_its_way(*job.scenario));
+Bytes in_block(const StageLayers& layers, double gradient_on_its_way) {
+  return layers.recomputed + layers.gradients + Bytes(layers.largest_weight * gradient_on_its_way);
 }
 
 /// Whether the loss is fused with the output layer and goes through the logits in pieces. That is what fused losses of
@@ -64,11 +64,11 @@ double logits(const Scenario& scenario) {
 
 /// The loss; and then the output layer's products, whose weight gradient even fused accumulation gives a place
 /// (Megatron-LM core/tensor_parallel/layers.py allocates one to tell autograd that there is a gradient).
-Bytes at_output(const Job& job, const StageLayers& layers) {
+Bytes at_output(const Job& job, const StageLayers& layers, double gradient_on_its_way) {
   if (!has_logits(job, layers)) return Bytes(0);
   const Scenario& scenario = *job.scenario;
   const double element = parameter_bytes(scenario);
-  const double place = scenario.framework->fused_gradient_accumulation ? element : gradient_on_its_way(scenario);
+  const double place = scenario.framework->fused_gradient_accumulation ? element : gradient_on_its_way;
   const Bytes weight(layers.output_weight * place);
   if (in_pieces(scenario))
     return Bytes(predicted_rows(scenario) * scenario.model->transformer->embedding_width() * element) + weight;
@@ -84,11 +84,11 @@ Bytes in_forward_loss(const Job& job, const StageLayers& layers) {
 
 /// The end of a backward pass: the embedding's gradient is as large as its table and is added to the accumulated one,
 /// or to that of the output layer where both are one table.
-Bytes in_embedding(const Job& job, const StageLayers& layers) {
+Bytes in_embedding(const Job& job, const StageLayers& layers, bool adds) {
   const Scenario& scenario = *job.scenario;
   const bool tied =
       layers.has_output && scenario.model->is_transformer() && scenario.model->transformer->tied_embeddings;
-  const bool added = scenario.framework->fused_gradient_accumulation || adds_weight_gradients(scenario);
+  const bool added = scenario.framework->fused_gradient_accumulation || adds;
   if (!added && !tied) return Bytes(0);
   const bool wide = automatic_mixed_precision(scenario);
   return Bytes(layers.embedding * (wide ? sizeof(float) : parameter_bytes(scenario)));
@@ -124,7 +124,10 @@ double loss_bytes_per_logit(const Scenario& scenario) {
   return fused_kernels(scenario).loss ? parameter_bytes(scenario) : scenario.framework->loss_bytes_per_logit;
 }
 
-Moment fullest_moment(const Job& job, const StageLayers& layers, Bytes gradients) {
+Moment fullest_moment(const Job& job, const SynchronizationPlan& plan, const StageLayers& layers, Bytes gradients) {
+  const bool adds = adds_weight_gradients(*job.scenario, plan);
+  const double on_its_way = gradient_on_its_way(*job.scenario, adds);
+  const Bytes block = in_block(layers, on_its_way);
   const bool none_yet = begins_without_gradients(*job.scenario);
   const Bytes at_loss = none_yet ? Bytes(0) : gradients;
   const Bytes after_output = none_yet ? Bytes(layers.output_weight * state_bytes(*job.scenario).gradient) : gradients;
@@ -132,10 +135,10 @@ Moment fullest_moment(const Job& job, const StageLayers& layers, Bytes gradients
   const Casts copies = casts(job, layers);
   const std::array moments{
       Moment{at_loss, layers.kept, copies.output + copies.blocks, in_forward_loss(job, layers)},
-      Moment{at_loss, layers.kept, copies.output + copies.kept_blocks, at_output(job, layers)},
-      Moment{std::min(after_output, gradients), layers.kept, copies.kept_blocks, in_block(job, layers)},
-      Moment{gradients, last_waiting, Bytes(0), in_block(job, layers)},
-      Moment{gradients, none_yet ? Bytes(0) : layers.kept - layers.oldest, Bytes(0), in_embedding(job, layers)}};
+      Moment{at_loss, layers.kept, copies.output + copies.kept_blocks, at_output(job, layers, on_its_way)},
+      Moment{std::min(after_output, gradients), layers.kept, copies.kept_blocks, block},
+      Moment{gradients, last_waiting, Bytes(0), block},
+      Moment{gradients, none_yet ? Bytes(0) : layers.kept - layers.oldest, Bytes(0), in_embedding(job, layers, adds)}};
   return *std::max_element(moments.begin(), moments.end(),
                            [](const Moment& a, const Moment& b) { return a.total() < b.total(); });
 }

@@ -17,7 +17,7 @@ struct Moment {
 /// The moment at which a stage holds most: at the loss, in the backward pass of the output layer, of the first or the
 /// last block, or of the embedding. `gradients`: all of the stage's, once they exist. Formulas and sources in
 /// docs/models/memory.md.
-Moment fullest_moment(const Job& job, const StageLayers& layers, Bytes gradients);
+Moment fullest_moment(const Job& job, const SynchronizationPlan& plan, const StageLayers& layers, Bytes gradients);
 
 /// Whether the gradients of one unit at a time are held apart, as they are made, among the buffers.
 bool has_unit_gradients(const SynchronizationPlan& plan);

@@ -263,8 +263,10 @@ void append_wrapper(LayerCost& cost, const Job& job) {
   cost.backward_weight.compute += piece.duration;
 }
 
-/// What the backward pass repeats of the forward pass. Returns the share of a forward pass's launches.
-double append_recompute(Segment& segment, const LayerWork& work, LayerCollectives& collectives) {
+/// Begins a backward pass with what it repeats of the forward pass, whose steps `forward` has. Returns the share of a
+/// forward pass's launches.
+double append_recompute(Segment& segment, const Segment& forward, const LayerWork& work,
+                        LayerCollectives& collectives) {
   const Scenario& scenario = *collectives.job().scenario;
   const StrategySpec& strategy = scenario.spec.strategy;
   const bool stops_early = scenario.framework->recompute_stops_early;
@@ -278,7 +280,9 @@ double append_recompute(Segment& segment, const LayerWork& work, LayerCollective
     case Recompute::selective:
       return add(work.recompute_attention_core);
     case Recompute::full:
-      return add(stops_early ? steps_repeated_with_early_stop(work) : work.forward);
+      if (stops_early) return add(steps_repeated_with_early_stop(work));
+      segment = forward;
+      return work.forward.empty() ? 0 : 1;
     case Recompute::per_operator:
       return add(steps_repeated_per_operator(work));
     case Recompute::modules:
@@ -419,7 +423,7 @@ LayerSharding sharding_of(const Job& job) {
 }
 
 /// What a layer holds: parameters, and what it keeps for the backward pass.
-void take_holdings(LayerCost& cost, const LayerWork& work, const Job& job) {
+void take_holdings(LayerCost& cost, const LayerWork& work, const LayerSharding& sharding, const Job& job) {
   cost.parameters = work.parameters;
   cost.expert_parameters = work.expert_parameters;
   cost.frozen_parameters = work.frozen_parameters;
@@ -432,7 +436,6 @@ void take_holdings(LayerCost& cost, const LayerWork& work, const Job& job) {
   cost.activations_selective = work.activations_selective;
   cost.activation_input = work.activation_input;
   cost.output = work.output;
-  const LayerSharding sharding = sharding_of(job);
   cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
   cost.gradients_at_once = gradients_at_once(work, sharding);
   cost.weight_shapes = weight_shapes(work);
@@ -457,21 +460,22 @@ int parameter_shards(const Scenario& scenario) {
 LayerCost cost_layer(const Job& job, LayerRole role, int index, bool repeats) {
   const Scenario& scenario = *job.scenario;
   const FrameworkProfile& framework = *scenario.framework;
+  const LayerSharding sharding = sharding_of(job);
   const LayerWork work = layer_work(*scenario.model, role, index, static_cast<double>(scenario.degrees.micro_batch),
-                                    scenario.seq_len, sharding_of(job));
+                                    scenario.seq_len, sharding);
   const bool block = is_block(role);
   LayerCost cost;
   cost.role = role;
   cost.repeats = repeats;
   LayerCollectives collectives(job);
   append(cost.forward, work.forward, collectives);
-  const double repeated = block && repeats ? append_recompute(cost.backward_input, work, collectives) : 0;
+  const double repeated = block && repeats ? append_recompute(cost.backward_input, cost.forward, work, collectives) : 0;
   append(cost.backward_input, work.backward_input, collectives);
   append(cost.backward_weight, work.backward_weight, collectives);
   const double trained = work.parameters + work.expert_parameters;
   append_accumulation(cost.backward_weight, trained, job);
   append_parameter_pass(cost.backward_weight, trained, job);
-  take_holdings(cost, work, job);
+  take_holdings(cost, work, sharding, job);
   if (block) append_stacking(cost, job);
 
   append_wrapper(cost, job);

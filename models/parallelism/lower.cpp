@@ -86,6 +86,7 @@ LayerKinds kinds_of(const Scenario& scenario) {
 
 void cost_layers(Job& job, const LayerKinds& kinds) {
   job.layer_kinds.clear();
+  job.layer_kinds.reserve(kinds.kinds.size());
   for (const LayerKind& kind : kinds.kinds)
     job.layer_kinds.push_back(cost_layer(job, kind.role, kind.first, kind.repeats));
 }

@@ -238,7 +238,7 @@ TEST(Buffers, StagesReceiveActivations) {
 /// What a stage has in use at its fullest moment above the activations that wait when a backward pass begins.
 Bytes working_set(const SmallJob& small) {
   const StageLayers layers = stage_layers(small.job, 0);
-  return fullest_moment(small.job, layers, Bytes(0)).total() - layers.kept;
+  return fullest_moment(small.job, synchronization_plan(*small.job.scenario), layers, Bytes(0)).total() - layers.kept;
 }
 
 // 1,000 tokens and 1,000 entries of the vocabulary: a million logits.
