@@ -23,7 +23,7 @@ constexpr std::array kNodes{
     NodeOf{"a100-sxm-80gb", 8, "dgx-a100-80gb"},
     NodeOf{"a100-sxm-40gb", 8, "dgx-a100-40gb"},
     NodeOf{"h100-sxm-80gb", 8, "dgx-h100"},
-    NodeOf{"h100-sxm-96gb-hbm2e-500w", 8, "hgx-h100-96gb-500w"},
+    NodeOf{"h100-sxm-96gb-hbm2e-500w", 8, "hgx-h100-96gb-500w", 500},  // torchtitan's benchmark pages: held at 500 W
     NodeOf{"h800-sxm-80gb", 8, "hgx-h800-8"},
     NodeOf{"h200-sxm-141gb", 8, "dgx-h200"},
     NodeOf{"h200-nvl-141gb", 4, "server-4xh200-nvl"},
@@ -151,6 +151,7 @@ Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
   const std::optional<NodeOf> node = find_node(accelerator, gpus, gpus_per_node);
   if (!node) return nullptr;
   Json cluster{{"node", node->node}, {"nodes", gpus / node->gpus}};
+  if (node->power_cap_W > 0) cluster["power_cap_W"] = node->power_cap_W;
   if (network)
     cluster["fabric"] = {{"nics_per_node", network->nics_per_node},
                          {"nic_bandwidth_Gbps", network->nic_bandwidth_Gbps},

@@ -8,7 +8,8 @@ namespace stepcast {
 struct NodeOf {
   std::string_view accelerator;
   long gpus;
-  std::string_view node;  ///< id in the catalogue
+  std::string_view node;   ///< id in the catalogue
+  double power_cap_W = 0;  ///< at which its devices were held; 0: at none
 };
 
 }  // namespace stepcast

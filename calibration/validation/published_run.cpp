@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "calibration/validation/adapters.hpp"
 #include "calibration/validation/published_row.hpp"
@@ -75,8 +76,15 @@ struct RoundRelease {
 constexpr std::array kRoundReleases{RoundRelease{"Training v4.0", "25.04"}, RoundRelease{"Training v4.1", "25.04"},
                                     RoundRelease{"Training v5.0", "25.04"}, RoundRelease{"Training v5.1", "25.09"}};
 
+/// Year and month that a source names ("benchmarks 2025-06"), as containers are numbered: "25.06". Empty without one.
+std::string month_of(const std::string& source) {
+  static const std::regex kMonth(R"(\b20(\d\d)-(\d\d)\b)");
+  std::smatch match;
+  return std::regex_search(source, match, kMonth) ? match[1].str() + "." + match[2].str() : std::string();
+}
+
 /// Release of the software that NVIDIA's tables name by its container, "NeMo 26.02.01", "dgxc-benchmarking 25.04.01";
-/// empty where none is known.
+/// of PyTorch, which is used as it is on the day, the month of the source. Empty where none is known.
 std::string release_of(const CsvRow& row) {
   const std::string source = row.text("source");
   for (const RoundRelease& entry : kRoundReleases)
@@ -89,7 +97,7 @@ std::string release_of(const CsvRow& row) {
       const std::size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
       if (end > at) return text.substr(at, end - at);
     }
-  return {};
+  return contains(lower_case(row.text("framework")), "torch") ? month_of(source) : std::string();
 }
 
 bool by_megatron_bridge(const CsvRow& row) { return contains(lower_case(row.text("framework")), "megatron-bridge"); }
@@ -112,6 +120,8 @@ Json workload_of(PublishedRow& reading, const Json& model, long batch, const std
   if (reading.task == TrainingTask::adapters) {
     const std::optional<long> rank = number_after(reading.row.text("notes"), "adapters of rank ");
     workload["adapter_rank"] = rank.value_or(kUnstatedAdapterRank);
+    if (reading.notes("adapters on all linear layers")) workload["adapter_targets"] = "all-linear";
+    if (reading.notes("weights in nf4")) workload["frozen_weights"] = "nf4";
     if (!rank) reading.unstated("adapter_rank");
   }
   if (const std::optional<long> stated = stated_document_len(reading)) {

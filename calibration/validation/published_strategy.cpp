@@ -48,8 +48,7 @@ class Mapping {
     read_kernels();
     const std::string framework = lower_case(row_.text("framework"));
     if (reading_.notes("torch.compile") || framework.ends_with("+ compile")) strategy_["torch_compile"] = true;
-    // Of 2024 and 2025 it compiles blocks, not the loss (torchtitan train.py).
-    if (holds(framework, "torchtitan")) strategy_["fused_loss"] = false;
+    if (!reading_.defaults->compiles_loss && !strategy_.contains("fused_loss")) strategy_["fused_loss"] = false;
     return std::move(strategy_);
   }
 
@@ -58,7 +57,10 @@ class Mapping {
   void read_kernels() {
     const StatedAttention attention = stated_attention(row_.text("attention"));
     if (!attention.refusal.empty()) reading_.refuse(attention.refusal);
-    if (!attention.kernel.empty()) strategy_["attention_kernel"] = attention.kernel;
+    if (!attention.kernel.empty())
+      strategy_["attention_kernel"] = attention.kernel;
+    else if (row_.text("attention").empty() && !reading_.defaults->attention_kernel.empty())
+      strategy_["attention_kernel"] = reading_.defaults->attention_kernel;
     // "no Liger kernels" aside; its loss computes the logits piece by piece (FusedLinearCrossEntropy).
     const bool all = reading_.notes("Liger kernels") && !reading_.notes("no Liger kernels");
     for (const auto& [words, key] :

@@ -54,6 +54,46 @@ constexpr FrameworkDefaults kNemoOf2509 = [] {
   return out;
 }();
 
+/// PyTorch's scaled_dot_product_attention prefers FlashAttention-2 on Hopper before its release of October 2025 (2.9;
+/// torchtitan pull requests 1196 and 1209 of May 2025: cuDNN on Blackwell alone), and torchtitan compiles layers and
+/// not the loss before April 2025 (pull requests 755 and 1033). components/metrics.py logs max_memory_reserved.
+constexpr FrameworkDefaults kTorchtitan{.name = "torchtitan",
+                                        .profile = "pytorch-fsdp",
+                                        .precision = "bf16",
+                                        .recompute = "per-operator",
+                                        .sequence_parallel = true,
+                                        .attention_kernel = "flash-2",
+                                        .compiles_loss = false,
+                                        .memory_count = MemoryCount::reserved};
+
+constexpr FrameworkDefaults kTorchtitanOf2504 = [] {
+  FrameworkDefaults out = kTorchtitan;
+  out.compiles_loss = true;
+  out.since = "25.04";
+  return out;
+}();
+
+constexpr FrameworkDefaults kTorchtitanOf2510 = [] {
+  FrameworkDefaults out = kTorchtitanOf2504;
+  out.attention_kernel = {};
+  out.since = "25.10";
+  return out;
+}();
+
+constexpr FrameworkDefaults kFsdp{.name = "FSDP",
+                                  .profile = "pytorch-fsdp",
+                                  .precision = "bf16",
+                                  .recompute = "none",
+                                  .recomputes_to_fit = true,
+                                  .attention_kernel = "flash-2"};
+
+constexpr FrameworkDefaults kFsdpOf2510 = [] {
+  FrameworkDefaults out = kFsdp;
+  out.attention_kernel = {};
+  out.since = "25.10";
+  return out;
+}();
+
 // Longer names before the shorter ones that they hold.
 constexpr std::array kFrameworks{
     // Intel's GPT-3 on Gaudi 2 (MLPerf submissions of 2023-24): fused attention, sequence parallelism.
@@ -166,13 +206,9 @@ constexpr std::array kFrameworks{
                       .sequence_parallel = true,
                       .interleaves = true,
                       .context_method = "all-gather"},
-    // torchtitan/components/metrics.py logs max_memory_reserved.
-    FrameworkDefaults{.name = "torchtitan",
-                      .profile = "pytorch-fsdp",
-                      .precision = "bf16",
-                      .recompute = "per-operator",
-                      .sequence_parallel = true,
-                      .memory_count = MemoryCount::reserved},
+    kTorchtitanOf2510,
+    kTorchtitanOf2504,
+    kTorchtitan,
     FrameworkDefaults{
         .name = "T5X", .profile = "jax", .precision = "bf16", .recompute = "none", .recomputes_to_fit = true},
     // MaxText's per_device_batch_size, whatever axes a device is part of; no accumulation by itself. Its tensor axis
@@ -199,8 +235,8 @@ constexpr std::array kFrameworks{
                       .sequence_parallel = true,
                       .recomputes_to_fit = true,
                       .predicted_share = 20.0 / 128},
-    FrameworkDefaults{
-        .name = "FSDP", .profile = "pytorch-fsdp", .precision = "bf16", .recompute = "none", .recomputes_to_fit = true},
+    kFsdpOf2510,
+    kFsdp,
     FrameworkDefaults{.name = "DeepSpeed",
                       .profile = "deepspeed",
                       .precision = "bf16",

@@ -32,6 +32,8 @@ struct FrameworkDefaults {
   std::string_view adapter_profile = {};    ///< the same; empty: `profile`
   /// Its recipes compute attention in 8 bit, too, where products are in 4 bit, or in 8 under adapters.
   bool narrow_attention = false;
+  std::string_view attention_kernel = {};             ///< strategy.attention_kernel; empty: the profile's
+  bool compiles_loss = true;                          ///< where layers are compiled
   MemoryCount memory_count = MemoryCount::allocated;  ///< what its peaks count
   std::string_view since = {};  ///< first release of the generation, as its containers are numbered; empty: any
 };

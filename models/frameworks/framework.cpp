@@ -117,6 +117,12 @@ void add_kernels(FieldTable<FrameworkProfile>& t) {
       .field("loss_bytes_per_logit", &F::loss_bytes_per_logit,
              "Most bytes that an unfused loss holds for each logit; PyTorch's holds three fp32 copies",
              {.min = 0, .max = 64})
+      .field("parallel_loss_bytes_per_logit", &F::parallel_loss_bytes_per_logit,
+             "The same where tensor-parallel ranks share the vocabulary; 0: as much", {.min = 0, .max = 64})
+      .field("update_group_parameters", &F::update_group_parameters,
+             "Sharded parameters (zero-3) that an optimizer step on the device updates at once, with their gradients "
+             "copied to fp32 before; 0: none are copied",
+             {.min = 0, .max = 1e13})
       .field("attention_kernel", &F::attention_kernel,
              "Attention: products and softmax one by one over stored scores, or a generation of fused kernels")
       .field("score_traffic", &F::score_traffic,

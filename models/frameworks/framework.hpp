@@ -106,6 +106,9 @@ struct FrameworkProfile {
                                            ///< gradient, not gathered again
   bool gathers_cast_operands = false;  ///< sequence parallelism: ranks cast their part to 8 or 4 bit and gather that
   double loss_bytes_per_logit = 12;    ///< that an unfused loss holds at most
+  double parallel_loss_bytes_per_logit = 0;  ///< the same where tensor ranks share the vocabulary; 0: as much
+  double update_group_parameters = 0;        ///< sharded parameters that an optimizer step updates at once, with their
+                                             ///< gradients copied to fp32 before; 0: none are copied
   AttentionKernel attention_kernel = AttentionKernel::native;
   double score_traffic = 0.6;      ///< unfused attention: traffic of scores over six accesses forward and nine backward
   int fused_softmax_multiple = 0;  ///< unfused attention: its softmax is one kernel where sequences × heads of a device

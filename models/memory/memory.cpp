@@ -6,6 +6,7 @@
 #include "models/memory/in_flight.hpp"
 #include "models/memory/moment.hpp"
 #include "models/memory/peak.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/parameter_update.hpp"
 #include "models/parallelism/retained.hpp"
@@ -63,6 +64,27 @@ StageParameters parameters_of(const Job& job, int stage) {
   const double expert_ranks = std::max(1, job.groups.expert_data.size);
   return {job.stage_parameters[at] + job.stage_expert_parameters[at], owned_parameters(job, stage),
           frozen + frozen_expert, frozen / ranks + frozen_expert / expert_ranks};
+}
+
+/// Of the frozen parameters on a device of a stage, those of blocks, which can be held packed.
+double frozen_in_blocks(const Job& job, int stage, double ranks, double expert_ranks) {
+  double sum = 0;
+  for (auto c = static_cast<std::size_t>(stage); c < job.chunks.size();
+       c += static_cast<std::size_t>(job.scenario->degrees.pp))
+    for (const int kind : job.chunks[c].layer_kinds) {
+      const LayerCost& layer = job.layer_kinds[static_cast<std::size_t>(kind)];
+      if (is_block(layer.role)) sum += layer.frozen_parameters / ranks + layer.frozen_expert_parameters / expert_ranks;
+    }
+  return sum;
+}
+
+/// What packing frees of the frozen parameters of a stage.
+Bytes freed_by_packing(const Job& job, int stage, bool sharded) {
+  const double packed = packed_weight_bytes(job.scenario->spec.workload);
+  if (packed <= 0) return Bytes(0);
+  const double ranks = sharded ? std::max(1, job.groups.shard.size) : 1;
+  const double expert_ranks = sharded ? std::max(1, job.groups.expert_data.size) : 1;
+  return Bytes((parameter_bytes(*job.scenario) - packed) * frozen_in_blocks(job, stage, ranks, expert_ranks));
 }
 
 /// Bytes of a frozen parameter: 8-bit formats hold what no optimizer updates in 8 bit alone (Transformer Engine's
@@ -202,15 +224,26 @@ double fragmentation(const StrategySpec& strategy, const SynchronizationPlan& pl
   return irregular ? kFragmentationIrregular : kFragmentationRegular;
 }
 
+/// The fp32 gradients of the parameters that a step updates at once, where their states are on the device.
+Bytes gradients_of_update(const Scenario& scenario, const MemoryFootprint& states, const OwnedParameters& owned) {
+  if (scenario.sharding != Sharding::zero3 || states.optimizer <= Bytes(0)) return Bytes(0);
+  return Bytes(sizeof(float) * std::min(scenario.framework->update_group_parameters, owned.all));
+}
+
+const Moment& fuller(const Moment& a, const Moment& b) { return a.total() < b.total() ? b : a; }
+
 MemoryFootprint footprint(const Job& job, int stage, const Shared& shared) {
   const StageLayers layers = stage_layers(job, stage);
   MemoryFootprint out;
   const StageParameters parameters = parameters_of(job, stage);
   add_states(out, job, shared, parameters);
+  out.parameters -= freed_by_packing(job, stage, shared.plan.sharded_parameters);
   out.host = layers.offloaded;
   offload_optimizer(out, *job.scenario, shared, parameters.owned);
   out.optimizer += exchange_states(*job.scenario, parameters);
-  const Moment fullest = fullest_moment(job, shared.plan, layers, out.gradients);
+  const Moment fullest =
+      fuller(fullest_moment(job, shared.plan, layers, out.gradients),
+             {out.gradients, Bytes(0), Bytes(0), gradients_of_update(*job.scenario, out, parameters.owned)});
   out.gradients = fullest.gradients;
   out.activations = fullest.activations;
   out.buffers = synchronization_buffers(job, shared, layers, parameters) + message_buffers(*job.scenario, layers) +

@@ -121,7 +121,10 @@ bool has_unit_gradients(const SynchronizationPlan& plan) {
 
 double loss_bytes_per_logit(const Scenario& scenario) {
   if (in_pieces(scenario)) return 0;
-  return fused_kernels(scenario).loss ? parameter_bytes(scenario) : scenario.framework->loss_bytes_per_logit;
+  if (fused_kernels(scenario).loss) return parameter_bytes(scenario);
+  const FrameworkProfile& framework = *scenario.framework;
+  const bool shared = scenario.degrees.tp > 1 && framework.parallel_loss_bytes_per_logit > 0;
+  return shared ? framework.parallel_loss_bytes_per_logit : framework.loss_bytes_per_logit;
 }
 
 Moment fullest_moment(const Job& job, const SynchronizationPlan& plan, const StageLayers& layers, Bytes gradients) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/memory/in_flight.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/retained.hpp"
 
 namespace stepcast {
@@ -26,11 +27,13 @@ void add_weights(StageLayers& stage, const LayerCost& layer) {
   }
 }
 
-/// `count` equal layers.
-void add_layers(StageLayers& stage, const LayerCost& layer, const Retained& kept, int count, int blocks_per_unit) {
+/// `count` equal layers. `held_packed`: of packed_over_whole.
+void add_layers(StageLayers& stage, const LayerCost& layer, const Retained& kept, int count, int blocks_per_unit,
+                double held_packed) {
   stage.recomputed = std::max(stage.recomputed, kept.recomputed);
+  const double frozen = layer.frozen_parameters + layer.frozen_expert_parameters;
   const double parameters =
-      layer.parameters + layer.expert_parameters + layer.frozen_parameters + layer.frozen_expert_parameters;
+      layer.parameters + layer.expert_parameters + frozen * (is_block(layer.role) ? held_packed : 1);
   const double unit = parameters * (is_block(layer.role) ? blocks_per_unit : 1);
   stage.largest_unit = std::max(stage.largest_unit, unit);
   if (layer.role == LayerRole::embedding)
@@ -61,7 +64,8 @@ void add_chunk(StageLayers& stage, int& last_kind, const Chunk& chunk, const Job
     for (; i < chunk.layer_kinds.size() && chunk.layer_kinds[i] == kind; ++i) ++count;
     (away ? offloaded : waiting) += kept.waiting * count;
     if (away) stage.fetched = std::max(stage.fetched, kBlocksAtHand * kept.waiting);
-    add_layers(stage, layer, kept, count, std::max(1, scenario.framework->layers_per_unit));
+    add_layers(stage, layer, kept, count, std::max(1, scenario.framework->layers_per_unit),
+               packed_over_whole(scenario));
     if (kind != last_kind) add_weights(stage, layer);
     last_kind = kind;
   }

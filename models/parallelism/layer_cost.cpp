@@ -5,6 +5,7 @@
 
 #include "models/compute/layout_conversion.hpp"
 #include "models/parallelism/expert_dispatch.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/fused_kernels.hpp"
 #include "models/parallelism/groups.hpp"
 #include "models/parallelism/job_collective.hpp"
@@ -418,6 +419,8 @@ LayerSharding sharding_of(const Job& job) {
   sharding.keeps_gathered_inputs = framework.keeps_gathered_inputs;
   sharding.sync_batch_norm = strategy.sync_batch_norm && job.groups.data.size > 1;
   sharding.adapter_rank = scenario.spec.workload.adapter_rank;
+  sharding.adapter_targets = adapter_targets(scenario);
+  sharding.packed_weight_bytes = packed_weight_bytes(scenario.spec.workload);
   sharding.document_len = scenario.spec.workload.document_len;
   return sharding;
 }
@@ -436,7 +439,7 @@ void take_holdings(LayerCost& cost, const LayerWork& work, const LayerSharding& 
   cost.activations_selective = work.activations_selective;
   cost.activation_input = work.activation_input;
   cost.output = work.output;
-  cost.activations_per_operator = activations_kept_per_operator(work, sharding.bytes_per_element);
+  cost.activations_per_operator = activations_kept_per_operator(work, sharding);
   cost.gradients_at_once = gradients_at_once(work, sharding);
   cost.weight_shapes = weight_shapes(work);
   cost.weight_matrices = weight_matrices(work);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/parallelism/compression.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/job_collective.hpp"
 #include "models/parallelism/tensors.hpp"
 #include "models/parallelism/unit_times.hpp"
@@ -288,8 +289,10 @@ void each_unit(const Job& job, int stage, SyncTrafficCache& known, Emit emit) {
       parameters.dense += layer.parameters;
       if (block && plan.gather_after_update) parameters.narrow += in_matrices(layer);
       parameters.expert += layer.expert_parameters;
-      parameters.frozen_dense += layer.frozen_parameters;
-      parameters.frozen_expert += layer.frozen_expert_parameters;
+      // Packed weights are gathered packed.
+      const double held = block ? packed_over_whole(scenario) : 1;
+      parameters.frozen_dense += layer.frozen_parameters * held;
+      parameters.frozen_expert += layer.frozen_expert_parameters * held;
       ++layers;
       const Bytes gathered((parameters.dense + parameters.expert) * bytes);
       // What is ready on all nodes when a cycle ends goes together.

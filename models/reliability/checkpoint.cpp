@@ -9,6 +9,7 @@
 #include "models/collectives/peer_ports.hpp"
 #include "models/compute/host_link.hpp"
 #include "models/memory/memory.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
@@ -175,11 +176,12 @@ Bytes checkpoint_size(const Job& job) {
   const Scenario& scenario = *job.scenario;
   const StateBytes bytes = state_bytes(scenario);
   const int rank = scenario.spec.workload.adapter_rank;
-  const double trained = rank > 0 ? adapter_parameter_count(*scenario.model, rank) : parameter_count(*scenario.model);
+  const double trained = rank > 0 ? adapter_parameter_count(*scenario.model, rank, adapter_targets(scenario))
+                                  : parameter_count(*scenario.model);
   // A federation's server keeps the average; its clients' optimizers begin anew in every round.
   if (scenario.update == UpdateMode::federated) return Bytes(kAverageBytes * trained);
   const bool by_muon = optimizer_of(scenario) == OptimizerKind::muon;
-  const double in_matrices = by_muon ? hidden_parameter_count(*scenario.model, rank) : 0;
+  const double in_matrices = by_muon ? hidden_parameter_count(*scenario.model, rank, adapter_targets(scenario)) : 0;
   return Bytes((bytes.parameter + bytes.optimizer + outer_state_bytes(scenario)) * trained +
                (bytes.matrix_optimizer - bytes.optimizer) * in_matrices);
 }

@@ -211,6 +211,23 @@ void check_encoder(Draft& draft) {
                 "leave adapter_rank out");
 }
 
+/// What is said of adapters, without them; and packed weights of products that need no 16-bit ones.
+void check_adapters(Draft& draft) {
+  const WorkloadSpec& workload = draft.spec().workload;
+  const auto alone = [&](bool stated, const char* key) {
+    if (stated && workload.adapter_rank == 0)
+      draft.fault(fmt::format("/workload/{}", key), "is for adapters, and everything is trained without adapter_rank",
+                  fmt::format("state adapter_rank, or leave {} out", key));
+  };
+  alone(workload.adapter_targets.has_value(), "adapter_targets");
+  alone(workload.frozen_weights.has_value(), "frozen_weights");
+  if (workload.frozen_weights && below_16_bit(draft.scenario.precision))
+    draft.fault("/workload/frozen_weights",
+                fmt::format("found {}, but weights are unpacked into 16 bit, which products in {} do not take",
+                            name_of(*workload.frozen_weights), name_of(draft.scenario.precision)),
+                "precision bf16");
+}
+
 /// Whole experts on tensor ranks: each routes its own tokens, so the ranks must hold different ones (Megatron-LM
 /// asserts sequence parallelism for it).
 void check_whole_experts(Draft& draft) {
@@ -373,6 +390,7 @@ void resolve_degrees(Draft& draft) {
   check_imbalance(draft);
   check_experts_in_tensor_group(draft);
   check_encoder(draft);
+  check_adapters(draft);
 }
 
 }  // namespace stepcast

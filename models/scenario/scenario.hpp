@@ -23,6 +23,7 @@
 #include "models/storage/input_spec.hpp"
 #include "models/workload/context_method.hpp"
 #include "models/workload/model.hpp"
+#include "models/workload/operators.hpp"
 #include "models/workload/optimizer.hpp"
 #include "units/quantity.hpp"
 
@@ -54,17 +55,27 @@ struct ClusterSpec {
   static const FieldTable<ClusterSpec>& fields();
 };
 
+/// How QLoRA holds the frozen weights of blocks: whole numbers of 8 bit with a scale a row, or 4-bit normal floats with
+/// a scale of 8 bit for every 64 of them and one of 32 bit for every 256 such scales.
+enum class PackedWeights { int8, nf4 };
+template <>
+struct EnumNames<PackedWeights> {
+  static constexpr std::array names{"int8", "nf4"};
+};
+
 struct WorkloadSpec {
   ModelChoice model;                   ///< preset id or explicit description
   long global_batch = 0;               ///< samples (sequences) per step over the whole cluster
   std::optional<int> seq_len;          ///< default: the model's
   std::optional<Precision> precision;  ///< of the matrix products; default: the framework's for the device
   int adapter_rank = 0;                ///< >0: low-rank adapters of this rank are trained, the model is frozen
-  int document_len = 0;                ///< >0: mean tokens of the documents that a sequence is packed of
-  double expert_imbalance = 1;         ///< tokens of the busiest expert-parallel rank over the mean
-  std::optional<double> tokens;        ///< to train, language models
-  std::optional<double> samples;       ///< to train, others
-  std::optional<double> epochs;        ///< over the preset's data set
+  std::optional<AdapterTargets> adapter_targets;  ///< absent: attention
+  std::optional<PackedWeights> frozen_weights;    ///< of blocks; absent: as the products' format has them
+  int document_len = 0;                           ///< >0: mean tokens of the documents that a sequence is packed of
+  double expert_imbalance = 1;                    ///< tokens of the busiest expert-parallel rank over the mean
+  std::optional<double> tokens;                   ///< to train, language models
+  std::optional<double> samples;                  ///< to train, others
+  std::optional<double> epochs;                   ///< over the preset's data set
   /// Batch, in samples, at which twice the least samples are needed to reach the target (McCandlish et al. 2018).
   std::optional<double> critical_batch;
   std::optional<double> stated_at_batch;  ///< batch at which the stated work reaches the target; absent: global_batch

@@ -191,9 +191,15 @@ const FieldTable<WorkloadSpec>& WorkloadSpec::fields() {
         .field("precision", &WorkloadSpec::precision,
                "Format of the matrix products; default: the first of bf16, fp16, tf32, fp32 that the device has")
         .field("adapter_rank", &WorkloadSpec::adapter_rank,
-               "Fine-tuning of low-rank adapters (LoRA) of this rank on the attention projections; the model itself is "
-               "frozen; 0: everything is trained",
+               "Fine-tuning of low-rank adapters (LoRA) of this rank; the model itself is frozen; 0: everything is "
+               "trained",
                {.min = 0, .max = 1 << 16})
+        .field("adapter_targets", &WorkloadSpec::adapter_targets,
+               "Products with adapters: those in front of the attention core, these and the one behind it, or all of a "
+               "block but routers' and experts'; default: attention")
+        .field("frozen_weights", &WorkloadSpec::frozen_weights,
+               "Format in which weights of blocks are held under adapters and unpacked for each product (QLoRA); "
+               "default: the products' own")
         .field("document_len", &WorkloadSpec::document_len,
                "Mean tokens of the documents that a sequence is packed of, attention staying inside each; 0: one "
                "document a sequence",

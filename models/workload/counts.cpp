@@ -136,13 +136,18 @@ ForwardFlops forward_flops(const TransformerShape& shape, double sequence, doubl
   return flops;
 }
 
-/// Sum over a transformer's layers on a single device of what `of(role, work)` gives; `adapter_rank`: 0 without
-/// adapters.
-template <class Of>
-double over_layers(const Model& model, int adapter_rank, Of of) {
-  const TransformerShape& shape = *model.transformer;
+/// Trained on a single device: everything, or adapters of a rank above 0.
+LayerSharding trained_whole(int adapter_rank, AdapterTargets targets) {
   LayerSharding whole;
   whole.adapter_rank = adapter_rank;
+  whole.adapter_targets = targets;
+  return whole;
+}
+
+/// Sum over a transformer's layers of what `of(role, work)` gives.
+template <class Of>
+double over_layers(const Model& model, const LayerSharding& whole, Of of) {
+  const TransformerShape& shape = *model.transformer;
   const auto count = [&](LayerRole role, int layer = 0) {
     return of(role, layer_work(model, role, layer, 1, 1, whole));
   };
@@ -160,10 +165,10 @@ double over_layers(const Model& model, int adapter_rank, Of of) {
   return total;
 }
 
-/// Trained parameters, with `experts` of every mixture counted; `adapter_rank`: 0 without adapters.
-double transformer_parameters(const Model& model, double experts, int adapter_rank = 0) {
+/// Trained parameters, with `experts` of every mixture counted.
+double transformer_parameters(const Model& model, double experts, const LayerSharding& whole = {}) {
   const int all = std::max(1, model.transformer->experts);
-  return over_layers(model, adapter_rank, [&](LayerRole, const LayerWork& work) {
+  return over_layers(model, whole, [&](LayerRole, const LayerWork& work) {
     return work.parameters + work.expert_parameters * experts / all;
   });
 }
@@ -183,12 +188,12 @@ double parameter_count(const Model& model) {
   return model.transformer ? transformer_parameters(model, model.transformer->experts) : cnn_total(model);
 }
 
-double adapter_parameter_count(const Model& model, int rank) {
-  return transformer_parameters(model, model.transformer->experts, rank);
+double adapter_parameter_count(const Model& model, int rank, AdapterTargets targets) {
+  return transformer_parameters(model, model.transformer->experts, trained_whole(rank, targets));
 }
 
-double hidden_parameter_count(const Model& model, int adapter_rank) {
-  return over_layers(model, adapter_rank, [](LayerRole role, const LayerWork& work) {
+double hidden_parameter_count(const Model& model, int adapter_rank, AdapterTargets targets) {
+  return over_layers(model, trained_whole(adapter_rank, targets), [](LayerRole role, const LayerWork& work) {
     double sum = 0;
     for (const auto& matrices : {hidden_matrices(work, role), expert_matrices(work)})
       for (const WeightMatrix& matrix : matrices) sum += matrix.rows * matrix.columns * matrix.count;

@@ -239,7 +239,7 @@ LayerWork diffusion_work(const TransformerShape& shape, LayerRole role, int inde
                    : role == LayerRole::output  ? last_layer(cut)
                                                 : block(cut, text, index);
   if (!in_block) work.activations_selective = work.activations;
-  if (sharding.adapter_rank > 0) freeze_under_adapters(work, cut, in_block);
+  if (sharding.adapter_rank > 0) freeze_under_adapters(work, cut, in_block, in_block);
   return work;
 }
 

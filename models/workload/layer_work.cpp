@@ -121,7 +121,7 @@ LayerWork layer_work(const Model& model, LayerRole role, int index, double micro
   // The encoder's result waits for the backward pass of every block that attends to it.
   if (role == LayerRole::embedding && shape.encoder_layers > 0) work.activations += source.resident_tensor();
   const bool attends = block && (half == '\0' || half == '*');
-  if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, attends);
+  if (sharding.adapter_rank > 0) workload::freeze_under_adapters(work, cut, block, attends);
   if (block && !shape.holds_weights(index)) leave_weights_to_another(work);
   return work;
 }

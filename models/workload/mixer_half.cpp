@@ -6,7 +6,7 @@ void finish_mixer_half(LayerWork& work, const Cut& cut, const MixerHoldings& mix
   leave_tensor_region(work.forward, cut);
   add_residual(work, cut);
   work.parameters += mixer.parameters;
-  const bool frozen = cut.sharding.adapter_rank > 0;
+  const bool frozen = !cut.sharding.keeps_inputs_of_all();
   const Bytes input = frozen ? Bytes(0) : cut.resident_tensor();
   const double kept = mixer.kept + (frozen ? 0 : mixer.last_input);
   work.activations += input + gathered_and_kept(cut) + Bytes(cut.tokens * kept * cut.element);

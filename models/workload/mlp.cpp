@@ -74,9 +74,10 @@ double activated(const Cut& cut) { return separate_gate(cut) ? 2 : 1; }
 
 /// What an MLP keeps beside its input, as the device holds it: that of all tensor ranks, where it is kept, and the
 /// activation's input and output.
-/// A frozen product needs no input again: the activation's output goes.
+/// A frozen product needs no input again: the activation's result goes, but not the activated gate beside it.
 Bytes mlp_inside(const Cut& cut, const Mlp& mlp) {
-  const double output = cut.sharding.adapter_rank > 0 ? 0 : activated(cut) * mlp.width;
+  const double inputs = cut.sharding.keeps_inputs_of_all() ? 1 : 0;
+  const double output = (activated(cut) - 1 + inputs) * mlp.width;
   return gathered_and_kept(cut) + Bytes(cut.tokens * (mlp.up.out + output) * cut.element);
 }
 
@@ -262,7 +263,7 @@ void add_mlp_half(LayerWork& work, const Cut& cut) {
 
   work.parameters += mlp_parameters(cut, mlp);
   const double copies = cut.casts_operands() ? gates(cut.shape) : 1;
-  const Bytes input = cut.sharding.adapter_rank > 0 ? Bytes(0) : copies * cut.resident_tensor();
+  const Bytes input = cut.sharding.keeps_inputs_of_all() ? copies * cut.resident_tensor() : Bytes(0);
   work.activations += input + mlp_inside(cut, mlp);
   work.freed_mlp = mlp_inside(cut, mlp);
   work.freed_norm += input;

@@ -42,6 +42,14 @@ struct Operator {
   int kernels = 1;  ///< launches
 };
 
+/// The frozen products that low-rank adapters stand beside: those in front of the attention core, these and the one
+/// behind it, or every product of a block but routers' and experts'.
+enum class AdapterTargets { qkv, attention, all_linear };
+template <>
+struct EnumNames<AdapterTargets> {
+  static constexpr std::array names{"qkv", "attention", "all-linear"};
+};
+
 /// How one layer is cut over devices, for the operators' shapes.
 struct LayerSharding {
   int tp = 1, cp = 1, ep = 1;
@@ -75,7 +83,13 @@ struct LayerSharding {
   double expert_passes = 1;      ///< FrameworkProfile::expert_memory_efficiency
   double expert_imbalance = 1;   ///< WorkloadSpec::expert_imbalance
   bool sync_batch_norm = false;  ///< batch norms take their statistics over all replicas
-  int adapter_rank = 0;          ///< >0: only low-rank adapters of the attention projections are trained
+  int adapter_rank = 0;          ///< >0: only low-rank adapters are trained
+  AdapterTargets adapter_targets = AdapterTargets::attention;
+  double packed_weight_bytes = 0;  ///< of a frozen weight that is unpacked for each product; 0: none is packed
+  /// Whether a frozen product's input is kept for the adapter beside it.
+  [[nodiscard]] bool keeps_inputs_of_all() const {
+    return adapter_rank == 0 || adapter_targets == AdapterTargets::all_linear;
+  }
   int document_len = 0;  ///< >0: mean tokens of the documents packed into a sequence; attention stays inside one
 };
 
@@ -140,10 +154,10 @@ int layer_count(const Model& model);
 /// Number of trainable parameters of the whole model, exactly (embeddings, norms, biases, heads).
 double parameter_count(const Model& model);
 /// Those of low-rank adapters beside a frozen transformer.
-double adapter_parameter_count(const Model& model, int rank);
+double adapter_parameter_count(const Model& model, int rank, AdapterTargets targets);
 /// Trained parameters of a transformer's hidden matrices, experts' included (hidden_matrices); of its adapters alone
 /// where they have a rank.
-double hidden_parameter_count(const Model& model, int adapter_rank);
+double hidden_parameter_count(const Model& model, int adapter_rank, AdapterTargets targets);
 /// Parameters that one token uses (= all, but top_k of the experts).
 double active_parameter_count(const Model& model);
 

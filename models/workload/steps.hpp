@@ -230,9 +230,9 @@ LayerWork output_work(const Cut& cut, ModelFamily family);
 /// Adds the multi-token-prediction blocks to the output layer: each a projection of two hidden states to one, a block
 /// like the model's last, and the output layer once more (DeepSeek-V3, arXiv 2412.19437, section 2.2).
 void add_prediction_blocks(LayerWork& output, const LayerWork& block, const Cut& cut);
-/// Turns a layer that is trained into one that is frozen under low-rank adapters of its attention projections (Hu et
-/// al. 2021, arXiv 2106.09685, section 4.2). `block`: it has attention.
-void freeze_under_adapters(LayerWork& work, const Cut& cut, bool block);
+/// Turns a layer that is trained into one that is frozen under low-rank adapters (Hu et al. 2021, arXiv 2106.09685).
+/// `block`: it is no embedding or output layer; `attends`: it has attention.
+void freeze_under_adapters(LayerWork& work, const Cut& cut, bool block, bool attends);
 LayerWork cnn_work(const CnnShape& shape, int index, double micro_batch, const LayerSharding& sharding);
 
 /// One of a compact network's equal layers.

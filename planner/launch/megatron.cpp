@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/convergence/target.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "planner/launch/launch.hpp"
 #include "planner/launch/megatron_model.hpp"
@@ -227,9 +228,10 @@ std::vector<std::string> beyond_megatron_arguments(const Scenario& s) {
   };
   const WorkloadSpec& workload = s.spec.workload;
   add_if(workload.adapter_rank > 0,
-         fmt::format("adapters of rank {} on a frozen model: Megatron-LM's own scripts train all parameters, "
+         fmt::format("adapters of rank {} on a frozen model ({}): Megatron-LM's own scripts train all parameters, "
                      "Megatron-Bridge's peft does not",
-                     workload.adapter_rank));
+                     workload.adapter_rank, name_of(adapter_targets(s))));
+  if (workload.frozen_weights) out.push_back(fmt::format("frozen weights in {}", name_of(*workload.frozen_weights)));
   add_if(workload.document_len > 0,
          fmt::format("sequences packed of documents of {} tokens, each attending to itself", workload.document_len));
   add_if(shape.projects_embeddings(), fmt::format("embeddings {} wide", shape.embedding_size));

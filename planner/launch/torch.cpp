@@ -1,4 +1,5 @@
 #include "models/convergence/target.hpp"
+#include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/scenario/memory_format.hpp"
@@ -105,7 +106,9 @@ std::vector<std::string> beyond_deepspeed_config(const Scenario& s) {
   parallel.erase("context_parallel");  // sequence_parallel_size
   std::vector<std::string> out;
   if (const int rank = s.spec.workload.adapter_rank; rank > 0)
-    out.push_back(fmt::format("adapters of rank {} on a frozen model", rank));
+    out.push_back(fmt::format("adapters of rank {} on a frozen model ({})", rank, name_of(adapter_targets(s))));
+  if (const auto& packed = s.spec.workload.frozen_weights)
+    out.push_back(fmt::format("frozen weights in {}", name_of(*packed)));
   for (const auto& [key, value] : parallel.items())
     out.push_back(fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
   for (std::string& words : words_beside(s, {"overlap_gradients", "offload_activations"}))
@@ -131,7 +134,11 @@ Json torch_config(const Scenario& s) {
            {"precision", std::string(name_of(s.precision))},
            {"activation_checkpointing", std::string(name_of(s.spec.strategy.recompute))}};
   if (s.model->is_transformer()) out["seq_len"] = s.seq_len;
-  if (s.spec.workload.adapter_rank > 0) out["adapter_rank"] = s.spec.workload.adapter_rank;
+  if (s.spec.workload.adapter_rank > 0) {
+    out["adapter_rank"] = s.spec.workload.adapter_rank;
+    out["adapter_targets"] = std::string(name_of(adapter_targets(s)));
+  }
+  if (const auto& packed = s.spec.workload.frozen_weights) out["frozen_weights"] = std::string(name_of(*packed));
   if (s.spec.workload.document_len > 0) out["document_len"] = s.spec.workload.document_len;
   add_parallelism(out, s);
   add_sharding(out, s);

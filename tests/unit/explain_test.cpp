@@ -100,19 +100,19 @@ TEST(Explain, ServersOfTheirOwnAreCountedInEveryFigure) {
   EXPECT_GT(figure_of(servers, "nic_bandwidth").throughput, 0.05);
 }
 
-// PyTorch's FSDP calls FlashAttention-2, which is measured apart on Hopper and not on Ampere; Megatron-LM the newest.
+// DeepSpeed's users call FlashAttention-2, which is measured apart on Hopper and not on Ampere; Megatron-LM the newest.
 TEST(SettingChanges, NewerKernelsOfAttention) {
   const std::string change = "attention_kernel flash-2 → native";
-  const std::string fsdp = "strategy={\"framework\": \"pytorch-fsdp\", \"micro_batch\": 1}";
+  const std::string deepspeed = "strategy={\"framework\": \"deepspeed\", \"micro_batch\": 1}";
   const auto names = [](const std::vector<std::string>& changes) {
     std::vector<std::string> out;
     for (const SettingChange& one : setting_changes(test::shipped("llama3-70b-h100-512.json", changes)))
       out.push_back(one.name);
     return out;
   };
-  EXPECT_THAT(names({fsdp}), Contains(change));
+  EXPECT_THAT(names({deepspeed}), Contains(change));
   EXPECT_THAT(names({}), testing::Not(Contains(HasSubstr("attention_kernel"))));
-  EXPECT_THAT(names({fsdp, "cluster.node=dgx-a100-80gb"}), testing::Not(Contains(HasSubstr("attention_kernel"))));
+  EXPECT_THAT(names({deepspeed, "cluster.node=dgx-a100-80gb"}), testing::Not(Contains(HasSubstr("attention_kernel"))));
 }
 
 /// Replicas of one node, of which one is slow and one of another kind.

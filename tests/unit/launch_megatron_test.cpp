@@ -294,9 +294,9 @@ TEST(LaunchFiles, SayThatOnlyAdaptersAreTrained) {
                     {"strategy", {{"framework", framework}, {"micro_batch", 1}}}},
                    "adapters", {}, catalog());
   };
-  EXPECT_THAT(launch_text(of("megatron-lm")), HasSubstr("#   adapters of rank 16 on a frozen model"));
+  EXPECT_THAT(launch_text(of("megatron-lm")), HasSubstr("#   adapters of rank 16 on a frozen model (attention)"));
   EXPECT_EQ(torch_config(of("pytorch-fsdp")).at("adapter_rank"), 16);
-  EXPECT_THAT(beyond_deepspeed_config(of("deepspeed")), Contains("adapters of rank 16 on a frozen model"));
+  EXPECT_THAT(beyond_deepspeed_config(of("deepspeed")), Contains("adapters of rank 16 on a frozen model (attention)"));
 }
 
 // The profile says whose they are; what is no transformer Megatron-LM's arguments cannot describe.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "models/memory/moment.hpp"
+#include "models/parallelism/parameter_update.hpp"
 #include "tests/shipped_catalog.hpp"
 
 namespace stepcast::memory_test {
@@ -239,6 +240,20 @@ TEST(Buffers, StagesReceiveActivations) {
 Bytes working_set(const SmallJob& small) {
   const StageLayers layers = stage_layers(small.job, 0);
   return fullest_moment(small.job, synchronization_plan(*small.job.scenario), layers, Bytes(0)).total() - layers.kept;
+}
+
+// DeepSpeed's ZeRO-3 copies the gradients of what it updates at once to fp32: where activations are small, that is when
+// most is held.
+TEST(WorkingSet, UpdatesOfSubGroupsHaveGradientsOfTheirOwn) {
+  SmallJob small(1, 2);
+  small.scenario.sharding = Sharding::zero3;
+  const MemoryFootprint without = small.stage(0);
+  small.framework().update_group_parameters = 1e15;  // all that the device owns
+  const Bytes all(4 * owned_parameters(small.job, 0).all);
+  const MemoryFootprint with = small.stage(0);
+  EXPECT_EQ(with.activations, Bytes(0));
+  EXPECT_GT(with.workspace, all);
+  EXPECT_GT(with.total(), without.total());
 }
 
 // 1,000 tokens and 1,000 entries of the vocabulary: a million logits.

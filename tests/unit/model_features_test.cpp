@@ -144,5 +144,46 @@ TEST(Adapters, FreezeTheModel) {
   EXPECT_TRUE(table.backward_weight.empty());
 }
 
+// 16 columns and rows beside every product of Llama 2 70B's block: QKV, the projection, the two gates and the way down.
+TEST(Adapters, StandBesideAllProducts) {
+  LayerSharding adapters;
+  adapters.adapter_rank = 16;
+  adapters.adapter_targets = AdapterTargets::all_linear;
+  const auto model = preset("llama2-70b");
+  const LayerWork work = layer_work(*model, LayerRole::dense_block, 0, 1, 4096, adapters);
+  EXPECT_EQ(work.parameters, 16.0 * (8192 + 10240 + 8192 + 8192 + 8192 + 2 * 28672 + 28672 + 8192));
+  // Every product's input waits for an adapter's gradient, and what each adapter's first product gives.
+  const LayerWork whole = layer_work(*model, LayerRole::dense_block, 0, 1, 4096, {});
+  EXPECT_DOUBLE_EQ((work.activations - whole.activations).value(), 4 * 4096.0 * 16 * 2);
+}
+
+// The activated gate is no product's input: the other gate's gradient needs it, frozen or not.
+TEST(Adapters, KeepTheActivatedGate) {
+  LayerSharding adapters, whole;
+  adapters.adapter_rank = 16;
+  adapters.fused_activation = whole.fused_activation = false;
+  const auto of = [](const LayerSharding& sharding) {
+    return layer_work(*preset("llama2-70b"), LayerRole::dense_block, 0, 1, 4096, sharding).activations.value();
+  };
+  const double saved = of(whole) - of(adapters);
+  // The inputs of the MLP's products, less what two adapters keep.
+  EXPECT_DOUBLE_EQ(saved, 4096.0 * (8192 + 28672 - 2 * 16) * 2);
+}
+
+// Four bits and 0.127 of scales a weight, read and written in 16 bit before each product of both passes.
+TEST(Adapters, UnpackWeights) {
+  LayerSharding adapters, packed;
+  adapters.adapter_rank = packed.adapter_rank = 16;
+  packed.packed_weight_bytes = 0.5;
+  const auto of = [](const LayerSharding& sharding) {
+    return layer_work(*preset("llama2-70b"), LayerRole::dense_block, 0, 1, 4096, sharding);
+  };
+  const LayerWork whole = of(adapters), less = of(packed);
+  ASSERT_EQ(less.forward.size(), whole.forward.size() + 1);
+  EXPECT_EQ(less.forward.front().op.name, "unpack_weights");
+  EXPECT_DOUBLE_EQ(less.forward.front().op.bytes.value(), less.frozen_parameters * 2.5);
+  EXPECT_EQ(less.backward_input.size(), whole.backward_input.size() + 1);
+}
+
 }  // namespace
 }  // namespace stepcast::model_features_test

@@ -70,7 +70,7 @@ TEST(HiddenMatrices, ExpertsHaveTheirOwn) {
 
 // 32 blocks of 6,144·4,096 + 4,096² + 28,672·4,096 + 4,096·14,336.
 TEST(HiddenMatrices, OfAModelByHand) {
-  EXPECT_EQ(hidden_parameter_count(*test::preset("llama3-8b"), 0), 32 * 218103808.0);
+  EXPECT_EQ(hidden_parameter_count(*test::preset("llama3-8b"), 0, AdapterTargets::attention), 32 * 218103808.0);
 }
 
 // Besides them a model has its two tables, and norms and biases, which are few.
@@ -78,7 +78,7 @@ TEST(HiddenMatrices, AreAllButTablesAndVectors) {
   for (const char* id : {"llama3-70b", "deepseek-v3", "kimi-k2"}) {
     const Model& model = *test::preset(id);
     const double tables = 2.0 * model.transformer->vocab * model.transformer->hidden;
-    const double hidden = hidden_parameter_count(model, 0);
+    const double hidden = hidden_parameter_count(model, 0, AdapterTargets::attention);
     const double vectors = parameter_count(model) - tables - hidden;
     EXPECT_GE(vectors, 0) << id;
     EXPECT_LT(vectors, 1e-4 * hidden) << id;
@@ -87,7 +87,8 @@ TEST(HiddenMatrices, AreAllButTablesAndVectors) {
 
 TEST(HiddenMatrices, AreAllOfAdapters) {
   const Model& model = *test::preset("llama3-8b");
-  EXPECT_EQ(hidden_parameter_count(model, 16), adapter_parameter_count(model, 16));
+  for (const AdapterTargets targets : {AdapterTargets::attention, AdapterTargets::all_linear})
+    EXPECT_EQ(hidden_parameter_count(model, 16, targets), adapter_parameter_count(model, 16, targets));
 }
 
 // One momentum; gradient read, parameter and momentum read and written, copy written, and 16 bit handed over and back.

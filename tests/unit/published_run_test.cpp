@@ -239,6 +239,18 @@ TEST(PublishedRuns, ExpertDispatchOfTheRecipe) {
   EXPECT_EQ(of("DeepSeek-V3 report", "qwen3-30b-a3b", "h800-sxm-80gb", "HAI-LLM"), "deepep");
 }
 
+TEST(PublishedRun, PyTorchIsReadAsItWasOnTheDay) {
+  const Row titan = Row().set("framework", "torchtitan (FSDP2)").set("zero_or_fsdp", "FSDP2");
+  const Json of_2024 = strategy_of(titan), summer = strategy_of(Row(titan).set("source", "benchmarks 2025-06"));
+  EXPECT_EQ(of_2024["attention_kernel"], "flash-2");
+  EXPECT_EQ(summer["attention_kernel"], "flash-2");
+  EXPECT_FALSE(summer.contains("fused_loss"));  // compiled with the layers
+  EXPECT_FALSE(strategy_of(Row(titan).set("source", "runs of 2026-01")).contains("attention_kernel"));
+  EXPECT_EQ(strategy_of(Row(titan).set("notes", "fused loss"))["fused_loss"], true);
+  const Row held = Row(titan).set("accelerator_id", "h100-sxm-96gb-hbm2e-500w").set("network", "");
+  EXPECT_EQ(run_of(held).scenario["cluster"]["power_cap_W"], 500);
+}
+
 TEST(PublishedRuns, AsynchronousTensorParallelism) {
   const Row row = Row().set("framework", "PyTorch torchtitan").set("tp", "8").set("zero_or_fsdp", "FSDP2");
   EXPECT_EQ(strategy_of(Row(row).set("notes", "torch.compile, async TP")).at("overlap_tensor_parallel"), true);
