@@ -72,9 +72,9 @@ void add_fit(CLI::App& calibrate, Session& session) {
                   "Set a key of the fabric: cluster.fabric.nic_bandwidth_Gbps=100 (repeatable)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  app->add_option(
-         "--library", request.library,
-         "Of processes in host memory: openmpi (4.0 and before), openmpi-4.1, gloo; default: as the results say")
+  app->add_option("--library", request.library,
+                  "Of processes in host memory: openmpi-4.1 (or openmpi), openmpi-4.0 (and before), openmpi-5, mpich, "
+                  "gloo; default: as the results say")
       ->type_name("NAME");
   app->add_option("--name", request.name, "Of the calibration; default: the file's")->type_name("NAME");
   app->add_option("--refits", request.refits, "Of the bootstrap that gives the intervals; default 40")

@@ -138,8 +138,8 @@ void add_exchange_options(CLI::App& app, CollectiveOptions& options) {
       ->type_name("LIST");
   app.add_option("--dtype", options.dtype, "Element type; default: float32")->type_name("TYPE");
   app.add_option("--library", question.library,
-                 "nccl; openmpi (4.0 and before), openmpi-4.1 and gloo on host memory; default: nccl, without "
-                 "accelerators openmpi")
+                 "nccl; openmpi-4.1 (or openmpi), openmpi-4.0 (and before), openmpi-5, mpich and gloo on host memory; "
+                 "default: nccl, without accelerators openmpi-4.1")
       ->type_name("NAME");
   app.add_option("--algorithm", question.algorithm, "Instead of the library's own choice: ring, tree, nvls …")
       ->type_name("A");

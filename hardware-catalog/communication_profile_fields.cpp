@@ -22,7 +22,7 @@ const FieldTable<HostMessageCosts>& HostMessageCosts::fields() {
   using P = HostMessageCosts;
   static const FieldTable<P> table =
       PartTable<P>("host messages", "What messages between processes in host memory cost")
-          .field("library", &P::library, "openmpi, openmpi-4.1 or gloo", required())
+          .field("library", &P::library, "openmpi-4.0, openmpi-4.1, openmpi-5, mpich or gloo", required())
           .field("latency_us", &P::latency, "Empty message between nodes, one way", at_least(0))
           .field("turnaround_us", &P::turnaround, "Added in each step of a collective", at_least(0))
           .field("inline_limit_bytes", &P::inline_limit, "Up to here data travels in the descriptor", at_least(0))

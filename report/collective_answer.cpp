@@ -54,16 +54,25 @@ std::optional<HostLibrary> library_of(const CollectiveQuestion& question, const 
     return std::nullopt;
   }
   if (question.library.empty() && cluster.has_accelerators()) return std::nullopt;
-  if (question.library.empty()) return measured_host_library(cluster.machine).value_or(HostLibrary::open_mpi);
+  if (question.library.empty()) return measured_host_library(cluster.machine).value_or(kDefaultHostLibrary);
   const std::string name = with_dashes(question.library);
   if (name == kNccl) {
     if (!cluster.has_accelerators())
       refuse_option("--library", fmt::format("{} has no accelerators for nccl", cluster.name), "openmpi or gloo");
     return std::nullopt;
   }
-  const auto library = parse_enum<HostLibrary>(name);
+  const auto library = host_library_named(name);
   if (!library) refuse_option("--library", fmt::format("found \"{}\"", question.library), nearest_choice(name, known));
-  return library;
+  return library->rules;
+}
+
+/// That a library is priced by another's rules.
+void add_library_note(const CollectiveQuestion& question, std::vector<std::string>& notes) {
+  const auto named = host_library_named(with_dashes(question.library));
+  if (named && named->own_rules_unknown)
+    notes.push_back(
+        fmt::format("{} chooses by rules of its own that are not known: priced by those of {} 4 (estimated)",
+                    question.library, name_of(named->rules)));
 }
 
 std::string protocol_name(CollectiveProtocol protocol) {
@@ -440,6 +449,7 @@ CollectiveTable answer(const CollectiveQuestion& question, const Catalog& catalo
   const std::optional<HostLibrary> library = library_of(question, cluster);
   CollectiveTable table = empty_table(question, cluster, places, library);
   add_fabric_notes(table, cluster, places);
+  add_library_note(question, table.notes);
   const RowPricer price = pricer(question, cluster, places, library, catalog, table.notes);
   std::vector<Bytes> sizes = question.sizes;
   if (question.op == ExchangeKind::barrier) {

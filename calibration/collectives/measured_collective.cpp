@@ -243,7 +243,7 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   if (out.refusal.empty() && out.time_us <= 0) out.refusal = "no time is stated";
   const std::string library = row.text("library_version");
   const std::optional<HostLibrary> chosen = stated_host_library(library);
-  if (!chosen) out.refusal = not_understood("library_version", library, {"Open MPI", "Gloo"});
+  if (!chosen) out.refusal = not_understood("library_version", library, {"Open MPI", "MPICH", "Gloo"});
   const StatedNics nics = read_nics(row.text("network"));
   if (!nics.bandwidth) out.refusal = no_rate(row.text("network"));
   const StatedRanks stated = ranks_of(row, "ranks_per_node", "ranks");

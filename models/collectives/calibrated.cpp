@@ -198,7 +198,7 @@ CollectiveCost calibrated(CollectiveCost cost, CollectiveKind kind, Bytes payloa
   if (group.size <= 1) return cost;
   const Calibrated* calibration = calibration_of(machine).of(group);
   std::optional<HostNetwork> host;
-  const HostLibrary library = measured_host_library(machine).value_or(HostLibrary::open_mpi);
+  const HostLibrary library = measured_host_library(machine).value_or(kDefaultHostLibrary);
   if (machine.accelerator == nullptr) host = calibrated_host_network(machine, library);
   if (calibration == nullptr && !host) return cost;
   GroupShape lone = group;

@@ -105,7 +105,23 @@ class Clock {
   [[nodiscard]] Seconds all_at_once(Bytes bytes, BytesPerSecond local_rate) const;
   [[nodiscard]] Seconds in_pairs(Bytes bytes) const;
 
+  /// The calls of one node's ranks, and of one rank of each node, in a call of all.
+  [[nodiscard]] HostCollective in_node(Bytes bytes) const { return part(g_, g_, bytes); }
+  [[nodiscard]] HostCollective of_leaders(Bytes bytes) const { return part(nodes(), 1, bytes); }
+  [[nodiscard]] HostCollective part(int ranks, int per_node, Bytes bytes) const {
+    return {call_.kind, bytes, ranks, per_node, call_.library, {}};
+  }
+  [[nodiscard]] Seconds tree_to_root(Bytes bytes) const;
+  [[nodiscard]] Seconds root_of_tree(Bytes bytes) const;
+  [[nodiscard]] Seconds leaders_sum(Bytes bytes) const;
+  /// Segments behind the first.
+  [[nodiscard]] double further(Bytes piece) const { return piece > Bytes(0) ? std::ceil(size() / piece) - 1 : 0; }
+  [[nodiscard]] Seconds two_levels(Bytes segment) const;
+  [[nodiscard]] Seconds one_way_in_two_levels(Bytes segment) const;
+  [[nodiscard]] Seconds gather_in_two_levels() const;
+
   [[nodiscard]] Seconds all_reduce(const HostChoice& choice) const;
+  [[nodiscard]] Seconds reduce(const HostChoice& choice) const;
   [[nodiscard]] Seconds one_to_all(const HostChoice& choice) const;
   [[nodiscard]] Seconds all_gather(const HostChoice& choice) const;
   [[nodiscard]] Seconds reduce_scatter(const HostChoice& choice) const;
@@ -185,8 +201,61 @@ Seconds Clock::in_pairs(Bytes bytes) const {
   return out;
 }
 
+/// Until the root of a binomial tree has the sum of all: every level in full, where its ranks wait for parts of it.
+Seconds Clock::tree_to_root(Bytes bytes) const { return 2 * tree_depth(bytes) + levels(n_) * sum(bytes); }
+
+/// What the root of a node's tree takes to start a message on each level and to copy it in.
+Seconds Clock::root_of_tree(Bytes bytes) const {
+  return levels(n_) * (net_.local_latency + bytes / net_.single_copy());
+}
+
+/// One rank of each node: as MPICH sums among all, by halves once they are worth their messages.
+Seconds Clock::leaders_sum(Bytes bytes) const {
+  const HostCollective call = of_leaders(bytes);
+  const Clock leaders(call, net_);
+  const bool halves = bytes >= 4_B * nodes() && bytes > 8_B;
+  return halves ? leaders.rabenseifner_sum() : leaders.recursive_doubling_sum();
+}
+
+/// Up a tree in each node, between one rank of each node, and down again. In segments the next one goes up and down in
+/// the nodes while this one is between them (Open MPI, coll_han_allreduce.c).
+Seconds Clock::two_levels(Bytes segment) const {
+  const Bytes whole = call_.kind == CollectiveKind::barrier ? Bytes(0) : size();
+  const Bytes piece = segment > Bytes(0) ? std::min(segment, whole) : whole;
+  const HostCollective node_call = in_node(piece), leaders_call = of_leaders(piece);
+  const Clock node(node_call, net_), leaders(leaders_call, net_);
+  const Seconds between =
+      segment > Bytes(0) ? leaders.tree_to_root(piece) + leaders.tree_depth(piece) : leaders_sum(piece);
+  const Seconds up = node.tree_to_root(piece), down = node.tree_depth(piece);
+  return up + between + down + further(piece) * std::max(up + node.root_of_tree(piece), between);
+}
+
+/// A broadcast's half of the way, or a reduction's, in the mean over the ranks.
+Seconds Clock::one_way_in_two_levels(Bytes segment) const {
+  const Bytes piece = segment > Bytes(0) ? std::min(segment, size()) : size();
+  const HostCollective node_call = in_node(piece), leaders_call = of_leaders(piece);
+  const Clock node(node_call, net_), leaders(leaders_call, net_);
+  const Seconds first = node.tree_depth(piece) + leaders.tree_depth(piece);
+  if (call_.kind == CollectiveKind::broadcast)
+    return first + further(piece) * std::max(node.root_of_tree(piece), leaders.tree_depth(piece));
+  return first + further(piece) * std::max(node.tree_to_root(piece), leaders.tree_to_root(piece));
+}
+
+/// A node's blocks are gathered by one of its ranks, exchanged between these, and the whole is handed out in the node
+/// (Open MPI, coll_han_allgather.c).
+Seconds Clock::gather_in_two_levels() const {
+  const HostCollective leaders_call = of_leaders(size());
+  HostCollective handed = in_node(size());
+  handed.kind = CollectiveKind::broadcast;
+  const Seconds gathered =
+      g_ > 1 ? net_.local_latency + (g_ - 1) * (net_.local_gap + size() / n_ / net_.single_copy()) : Seconds(0);
+  return gathered + host_collective_time(leaders_call, net_).time + host_collective_time(handed, net_).time;
+}
+
 Seconds Clock::all_reduce(const HostChoice& choice) const {
   switch (choice.algorithm) {
+    case two_level:
+      return two_levels(choice.segment);
     case rabenseifner:
       return rabenseifner_sum();
     case ring:
@@ -199,6 +268,12 @@ Seconds Clock::all_reduce(const HostChoice& choice) const {
   }
 }
 
+Seconds Clock::reduce(const HostChoice& choice) const {
+  // Halves are summed as in an all_reduce and gathered by the root alone, which takes as long.
+  if (choice.algorithm == rabenseifner) return rabenseifner_sum();
+  return one_to_all(choice) + sum(size()) * (choice.algorithm == pipeline ? 1 : levels(n_) / 2.0);
+}
+
 Seconds Clock::one_to_all(const HostChoice& choice) const {
   const Bytes segment = choice.segment > Bytes(0) ? choice.segment : kDefaultSegment;
   switch (choice.algorithm) {
@@ -208,6 +283,10 @@ Seconds Clock::one_to_all(const HostChoice& choice) const {
       return segments_in_chain(segment);
     case scatter_all_gather:
       return tree_depth(size() / 2) + ring_steps(n_ - 1, size() / n_);
+    case scatter_doubling:
+      return tree_depth(size() / 2) + doubling_gather();
+    case two_level:
+      return one_way_in_two_levels(choice.segment);
     case linear:
       // A rank waits for half of the root's messages on average, the root for all of them. The root copies into the
       // node's memory only; the others copy out of it side by side, while it goes on.
@@ -226,13 +305,17 @@ Seconds Clock::all_gather(const HostChoice& choice) const {
       return ring_steps(1, size() / n_) + ring_steps(std::max(0.0, n_ / 2.0 - 1), size() * (2.0 / n_));
     case bruck:
       return doubling_gather() + size() / net_.local;  // blocks are rotated into place at the end
+    case two_level:
+      return gather_in_two_levels();
     default:
       return doubling_gather();
   }
 }
 
 Seconds Clock::reduce_scatter(const HostChoice& choice) const {
-  if (choice.algorithm == ring) return ring_steps(n_ - 1, size() / n_) + sum(size()) * ((n_ - 1.0) / n_);
+  const Seconds sums = sum(size()) * ((n_ - 1.0) / n_);
+  if (choice.algorithm == ring) return ring_steps(n_ - 1, size() / n_) + sums;
+  if (choice.algorithm == pairwise) return in_pairs(size() / n_) + sums;
   return halving();
 }
 
@@ -256,7 +339,7 @@ Seconds Clock::time(const HostChoice& choice) const {
     case CollectiveKind::broadcast:
       return one_to_all(choice);
     case CollectiveKind::reduce:
-      return one_to_all(choice) + sum(size()) * (choice.algorithm == pipeline ? 1 : levels(n_) / 2.0);
+      return reduce(choice);
     case CollectiveKind::all_gather:
       return all_gather(choice);
     case CollectiveKind::reduce_scatter:
@@ -266,6 +349,7 @@ Seconds Clock::time(const HostChoice& choice) const {
     case CollectiveKind::send_recv:
       return nodes() == 1 ? local_step(size()) : start(size()) + flow_to_next(size());
     case CollectiveKind::barrier:
+      if (choice.algorithm == two_level) return two_levels(Bytes(0));
       break;
   }
   return doubling(levels(n_), [](int) { return Bytes(0); });

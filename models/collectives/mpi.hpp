@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hardware-catalog/parts.hpp"
@@ -12,16 +13,29 @@
 
 namespace stepcast {
 
-/// Libraries that move host memory between processes. Open MPI chooses by one set of rules up to version 4.0 and by
-/// another from 4.1 on.
-enum class HostLibrary : std::uint8_t { open_mpi, open_mpi_4_1, gloo };
+/// Libraries that move host memory between processes, by the rules that they choose by: Open MPI's up to version 4.0,
+/// of 4.1 and of 5, those of MPICH 4.
+enum class HostLibrary : std::uint8_t { open_mpi_4_0, open_mpi_4_1, open_mpi_5, mpich, gloo };
 template <>
 struct EnumNames<HostLibrary> {
-  static constexpr std::array names{"openmpi", "openmpi-4.1", "gloo"};
+  static constexpr std::array names{"openmpi-4.0", "openmpi-4.1", "openmpi-5", "mpich", "gloo"};
 };
 
+/// What a name means: one of the above, one of a product (Open MPI without a version, a version of it or of MPICH), or
+/// a product built on MPICH.
+struct NamedHostLibrary {
+  HostLibrary rules;
+  bool own_rules_unknown = false;  ///< it chooses by rules of its own that are not known; MPICH's stand for them
+};
+std::optional<NamedHostLibrary> host_library_named(std::string_view name);
+/// Of Open MPI without a version: distributions of 2021 to 2025 ship 4.1, and 5 keeps its tables beside its levels.
+inline constexpr HostLibrary kDefaultHostLibrary = HostLibrary::open_mpi_4_1;
+/// The rules of a version of Open MPI; without a second number those of its newest.
+HostLibrary open_mpi_of(int major, std::optional<int> minor);
+
 /// What they do with a buffer. `binomial`, `split_binary` and `pipeline` are trees and a chain, cut in segments where
-/// the library cuts; `linear` sends every message at once, `pairwise` one after another.
+/// the library cuts; `linear` sends every message at once, `pairwise` one after another; `two_level` goes through one
+/// rank of each node.
 enum class HostAlgorithm : std::uint8_t {
   recursive_doubling,
   recursive_halving,
@@ -32,18 +46,32 @@ enum class HostAlgorithm : std::uint8_t {
   split_binary,
   pipeline,
   scatter_all_gather,
+  scatter_doubling,
   bruck,
   neighbor_exchange,
   linear,
   pairwise,
+  two_level,
   point_to_point
 };
 template <>
 struct EnumNames<HostAlgorithm> {
-  static constexpr std::array names{
-      "recursive-doubling", "recursive-halving", "rabenseifner",       "ring",  "reduce-broadcast",  "binomial",
-      "split-binary",       "pipeline",          "scatter-all-gather", "bruck", "neighbor-exchange", "linear",
-      "pairwise",           "point-to-point"};
+  static constexpr std::array names{"recursive-doubling",
+                                    "recursive-halving",
+                                    "rabenseifner",
+                                    "ring",
+                                    "reduce-broadcast",
+                                    "binomial",
+                                    "split-binary",
+                                    "pipeline",
+                                    "scatter-all-gather",
+                                    "scatter-doubling",
+                                    "bruck",
+                                    "neighbor-exchange",
+                                    "linear",
+                                    "pairwise",
+                                    "two-level",
+                                    "point-to-point"};
 };
 
 /// What messages between processes cost. Rates are of one process unless stated; sources in mpi_network.cpp.
@@ -74,7 +102,7 @@ struct HostNetwork {
 
 /// The host network of a node with `nics` NICs of `nic_bandwidth` each. Gloo sends over TCP on any of them.
 HostNetwork host_network_of(NetworkKind kind, BytesPerSecond nic_bandwidth, int nics,
-                            HostLibrary library = HostLibrary::open_mpi);
+                            HostLibrary library = kDefaultHostLibrary);
 
 /// One call of a collective by `ranks` processes, `ranks_per_node` on each node, filling node after node. `size`
 /// follows nccl-tests: the whole buffer (all_gather: gathered; all_to_all: what a rank sends in all; send_recv: the
@@ -84,7 +112,7 @@ struct HostCollective {
   Bytes size;
   int ranks = 1;
   int ranks_per_node = 1;
-  HostLibrary library = HostLibrary::open_mpi;
+  HostLibrary library = kDefaultHostLibrary;
   std::optional<HostAlgorithm> algorithm;  ///< forced; default: the library's own decision
 };
 

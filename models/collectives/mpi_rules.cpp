@@ -1,5 +1,7 @@
 #include <bit>
+#include <regex>
 #include <span>
+#include <string>
 
 #include "models/collectives/mpi.hpp"
 
@@ -73,8 +75,9 @@ HostChoice look_up(std::span<const Rule> rules, Bytes size, int ranks) {
   return {rules.back().algorithm, {}};
 }
 
-// Open MPI 4.1 and 5, the same file: averages over tuning runs of several clusters. Trees of other degrees than a
-// binomial one count as binomial, a synchronised linear exchange as a linear one, a butterfly as recursive halving.
+// Open MPI 4.1, and 5 where it does not go by levels, the same file: averages over tuning runs of several clusters.
+// Trees of other degrees than a binomial one count as binomial, a synchronised linear exchange as a linear one, a
+// butterfly as recursive halving.
 
 constexpr std::array kAllReduce{
     Rule{4, 8, ring},
@@ -210,6 +213,67 @@ HostChoice open_mpi_4_1(const HostCollective& call) {
   return open_mpi_4_0(call);
 }
 
+// Open MPI 5: coll/han (ompi/mca/coll/han) goes before coll/tuned (priority 35 against 30, pull request 11362) wherever
+// several nodes have several ranks each. It cuts all_reduce, broadcast and reduce into segments of 64 KiB
+// (coll_han_component.c) and leaves what it does not have to coll/tuned.
+constexpr Bytes kHanSegment = 64_KiB;
+
+/// Several ranks on each of several nodes.
+bool has_levels(const HostCollective& call) { return call.ranks_per_node > 1 && call.ranks > call.ranks_per_node; }
+
+HostChoice open_mpi_5(const HostCollective& call) {
+  if (!has_levels(call)) return open_mpi_4_1(call);
+  switch (call.kind) {
+    case CollectiveKind::all_reduce:
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
+      return {two_level, kHanSegment};
+    case CollectiveKind::all_gather:
+    case CollectiveKind::barrier:
+      return {two_level, {}};
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::send_recv:
+      break;
+  }
+  return open_mpi_4_1(call);
+}
+
+/// As many elements (of 4 bytes) as the largest power of two of ranks can share.
+bool can_be_cut(Bytes size, int ranks) { return size >= 4_B * std::bit_floor(static_cast<unsigned>(ranks)); }
+
+/// MPICH 4 (github.com/pmodels/mpich, maint/tuning/coll: mpir/generic.json, and ch4/generic.json for what it runs
+/// inside nodes and between them apart), for commutative sums. A block that each rank sends to scattered peers counts
+/// as one of a linear exchange; a broadcast inside nodes and between them is a binomial tree over ranks that fill
+/// nodes.
+HostChoice mpich(const HostCollective& call) {
+  const Bytes size = call.size, block = call.size / call.ranks;
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(call.ranks));
+  switch (call.kind) {
+    case CollectiveKind::all_reduce:
+      if (has_levels(call) && size <= 32_KiB) return {two_level, {}};
+      return {size > 8_B && can_be_cut(size, call.ranks) ? rabenseifner : recursive_doubling, {}};
+    case CollectiveKind::broadcast:
+      if (call.ranks < 8 || size < 12_KiB) return {binomial, {}};
+      return {power_of_two && size < 512_KiB ? scatter_doubling : scatter_all_gather, {}};
+    case CollectiveKind::reduce:
+      return {size > 2_KiB && can_be_cut(size, call.ranks) ? rabenseifner : binomial, {}};
+    case CollectiveKind::all_gather:
+      if (power_of_two && size < 512_KiB) return {recursive_doubling, {}};
+      return {!power_of_two && size < 80_KiB ? bruck : ring, {}};
+    case CollectiveKind::reduce_scatter:
+      return {size < 512_KiB ? recursive_halving : pairwise, {}};
+    case CollectiveKind::all_to_all:
+      if (call.ranks >= 8 && block <= 256_B) return {bruck, {}};
+      return {block <= 32_KiB ? linear : pairwise, {}};
+    case CollectiveKind::send_recv:
+      return {point_to_point, {}};
+    case CollectiveKind::barrier:
+      break;
+  }
+  return {recursive_doubling, {}};
+}
+
 /// Gloo (github.com/facebookincubator/gloo, allreduce.cc, broadcast.cc, allgather.cc, alltoall.cc, barrier.cc): a ring
 /// in segments unless told otherwise, a binomial tree, rings, all messages at once, dissemination.
 HostChoice gloo(CollectiveKind kind) {
@@ -231,14 +295,59 @@ HostChoice gloo(CollectiveKind kind) {
   return {recursive_doubling, {}};
 }
 
+/// A name and the first two numbers of the version behind it: "openmpi-4.1.6", "mpich-4", "mvapich2".
+struct VersionedName {
+  std::string name;
+  std::optional<int> major;
+  std::optional<int> minor;
+};
+
+std::optional<VersionedName> versioned(std::string_view text) {
+  static const std::regex kForm(R"(([a-z]+(?:-[a-z]+)*)-?(?:(\d{1,4})(?:\.(\d{1,3})(?:\.\d{1,3})*)?)?)");
+  std::match_results<std::string_view::const_iterator> match;
+  if (!std::regex_match(text.begin(), text.end(), match, kForm)) return std::nullopt;
+  VersionedName out;
+  out.name = match[1];
+  if (match[2].matched) out.major = std::stoi(match[2]);
+  if (match[3].matched) out.minor = std::stoi(match[3]);
+  return out;
+}
+
+// Whether MPICH's rules stand for those of a product that is built on it, or of an older MPICH.
+constexpr int kFirstMpichOfRules = 4;
+constexpr std::array kBuiltOnMpich{"intel-mpi", "impi", "mvapich", "cray-mpich"};
+
 }  // namespace
+
+HostLibrary open_mpi_of(int major, std::optional<int> minor) {
+  if (major >= 5) return HostLibrary::open_mpi_5;
+  const bool has_tables = major == 4 && minor.value_or(1) >= 1;
+  return has_tables ? HostLibrary::open_mpi_4_1 : HostLibrary::open_mpi_4_0;
+}
+
+std::optional<NamedHostLibrary> host_library_named(std::string_view name) {
+  if (const auto rules = parse_enum<HostLibrary>(std::string(name))) return NamedHostLibrary{*rules};
+  const auto found = versioned(name);
+  if (!found) return std::nullopt;
+  if (found->name == "openmpi" || found->name == "open-mpi")
+    return NamedHostLibrary{found->major ? open_mpi_of(*found->major, found->minor) : kDefaultHostLibrary};
+  if (found->name == "mpich")
+    return NamedHostLibrary{HostLibrary::mpich, found->major.value_or(kFirstMpichOfRules) < kFirstMpichOfRules};
+  for (const char* product : kBuiltOnMpich)
+    if (found->name == product) return NamedHostLibrary{HostLibrary::mpich, true};
+  return std::nullopt;
+}
 
 HostChoice library_choice(const HostCollective& call) {
   switch (call.library) {
-    case HostLibrary::open_mpi:
+    case HostLibrary::open_mpi_4_0:
       return open_mpi_4_0(call);
     case HostLibrary::open_mpi_4_1:
       return open_mpi_4_1(call);
+    case HostLibrary::open_mpi_5:
+      return open_mpi_5(call);
+    case HostLibrary::mpich:
+      return mpich(call);
     case HostLibrary::gloo:
       break;
   }
@@ -248,15 +357,15 @@ HostChoice library_choice(const HostCollective& call) {
 std::vector<HostAlgorithm> algorithms_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::all_reduce:
-      return {recursive_doubling, rabenseifner, ring, reduce_broadcast};
+      return {recursive_doubling, rabenseifner, ring, reduce_broadcast, two_level};
     case CollectiveKind::broadcast:
-      return {binomial, split_binary, pipeline, scatter_all_gather, linear};
+      return {binomial, split_binary, pipeline, scatter_all_gather, scatter_doubling, linear, two_level};
     case CollectiveKind::reduce:
-      return {binomial, pipeline, linear};
+      return {binomial, pipeline, linear, rabenseifner, two_level};
     case CollectiveKind::all_gather:
-      return {recursive_doubling, bruck, ring, neighbor_exchange};
+      return {recursive_doubling, bruck, ring, neighbor_exchange, two_level};
     case CollectiveKind::reduce_scatter:
-      return {recursive_halving, ring};
+      return {recursive_halving, ring, pairwise};
     case CollectiveKind::all_to_all:
       return {bruck, linear, pairwise};
     case CollectiveKind::send_recv:
@@ -264,7 +373,7 @@ std::vector<HostAlgorithm> algorithms_of(CollectiveKind kind) {
     case CollectiveKind::barrier:
       break;
   }
-  return {recursive_doubling};
+  return {recursive_doubling, two_level};
 }
 
 }  // namespace stepcast

@@ -11,6 +11,7 @@ namespace stepcast::collective_command_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::string> words(const std::string& line) {
   std::istringstream in(line);
@@ -162,13 +163,28 @@ TEST(Collective, PartlyFilledNodesUseTheNicsNearTheirRanks) {
 }
 
 TEST(Collective, RunsMpiWithoutAccelerators) {
-  const Json json = table("--op all_reduce --sizes 8K,16K --ranks 8 --nodes 8 --cluster rental-ryzen9-7950x-128gb");
-  EXPECT_EQ(json["library"], "openmpi");
+  const std::string question = "--op all_reduce --sizes 4K,16K --ranks 8 --nodes 8 --cluster rental-ryzen9-7950x-128gb";
+  const Json json = table(question);
+  EXPECT_EQ(json["library"], "openmpi-4.1");
   EXPECT_EQ(json["rows"][0]["algorithm"], "recursive-doubling");
-  EXPECT_EQ(json["rows"][1]["algorithm"], "ring");  // from 10,000 B on
+  EXPECT_EQ(json["rows"][1]["algorithm"], "rabenseifner");  // from 8 KiB on
+  EXPECT_EQ(table(question + " --library openmpi"), json);
+  EXPECT_EQ(table(question + " --library openmpi-4.0")["rows"][1]["algorithm"], "ring");  // from 10,000 B on
   EXPECT_EQ(table("--op all_reduce --sizes 8K --ranks 8 --nodes 8 --library gloo --cluster rental-ryzen9-7950x-128gb")
                 ["rows"][0]["algorithm"],
             "ring");
+}
+
+TEST(Collective, SaysWhoseRulesStandForALibrary) {
+  const std::string question = "--op all_reduce --sizes 4K --ranks 64 --nodes 16 --cluster rental-epyc-9454p-256gb ";
+  const Json mpich = table(question + "--library mpich-4");
+  EXPECT_EQ(mpich["library"], "mpich");
+  EXPECT_EQ(mpich["rows"][0]["algorithm"], "two-level");
+  EXPECT_THAT(mpich.dump(), Not(HasSubstr("rules of its own")));
+  const Json intel = table(question + "--library intel-mpi");
+  EXPECT_EQ(intel["rows"], mpich["rows"]);
+  EXPECT_THAT(intel.dump(),
+              HasSubstr("intel-mpi chooses by rules of its own that are not known: priced by those of mpich 4"));
 }
 
 TEST(Collective, DrawsBandwidthAndTime) {

@@ -75,15 +75,19 @@ TEST(NicText, CountsThoseOfADevice) {
   EXPECT_TRUE(read_nics("4x 100G EFA per GPU").per_device);
 }
 
-TEST(LibraryText, KnowsOpenMpiAndGlooInAnySpelling) {
-  for (const char* text : {"Open MPI 4.0.5, UCX 1.7.0", "OpenMPI 4.0.5", "openmpi/3.1", "open-mpi 2",
-                           "Open MPI, OSU 5.8", "OpenMPI, UCX 5.1"})
-    EXPECT_EQ(stated_host_library(text), HostLibrary::open_mpi) << text;
-  for (const char* text : {"Open MPI 4.1", "openmpi/4.1.4", "OpenMPI v5.0.2", "Open_MPI-4.1.6", "OMPI 4.1.5"})
+TEST(LibraryText, KnowsOpenMpiMpichAndGlooInAnySpelling) {
+  for (const char* text : {"Open MPI 4.0.5, UCX 1.7.0", "OpenMPI 4.0.5", "openmpi/3.1", "open-mpi 2"})
+    EXPECT_EQ(stated_host_library(text), HostLibrary::open_mpi_4_0) << text;
+  for (const char* text :
+       {"Open MPI 4.1", "openmpi/4.1.4", "Open_MPI-4.1.6", "OMPI 4.1.5", "Open MPI, OSU 5.8", "OpenMPI, UCX 5.1"})
     EXPECT_EQ(stated_host_library(text), HostLibrary::open_mpi_4_1) << text;
+  for (const char* text : {"OpenMPI v5.0.2", "Open MPI 5.0.3 (UCX 1.16)"})
+    EXPECT_EQ(stated_host_library(text), HostLibrary::open_mpi_5) << text;
+  for (const char* text : {"MPICH 4.2.1", "mpich/4.1", "MPICH"})
+    EXPECT_EQ(stated_host_library(text), HostLibrary::mpich) << text;
   for (const char* text : {"Gloo", "PyTorch gloo", "gloo (PyTorch 2.1)"})
     EXPECT_EQ(stated_host_library(text), HostLibrary::gloo) << text;
-  for (const char* text : {"Intel MPI 2021.9", "MVAPICH2 2.3.7", "Cray MPICH 8.1", "", "not stated"})
+  for (const char* text : {"Intel MPI 2021.9", "MVAPICH2 2.3.7", "Cray MPICH 8.1", "MPICH 3.3", "", "not stated"})
     EXPECT_EQ(stated_host_library(text), std::nullopt) << text;
 }
 

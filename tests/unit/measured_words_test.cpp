@@ -543,7 +543,7 @@ TEST(CollectiveRows, BetweenProcessorsNeedASize) {
   const Cells sized = row.with("size_bytes", "8");
   EXPECT_EQ(collective_of(sized.with("library_version", "openmpi/4.1.4")).host.library, HostLibrary::open_mpi_4_1);
   EXPECT_EQ(collective_of(sized.with("library_version", "Intel MPI 2021")).refusal,
-            "library_version: found \"Intel MPI 2021\", expected one of Open MPI, Gloo");
+            "library_version: found \"Intel MPI 2021\", expected one of Open MPI, MPICH, Gloo");
 }
 
 }  // namespace

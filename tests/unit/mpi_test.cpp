@@ -28,7 +28,7 @@ HostNetwork round_network() {
 }
 
 double microseconds(CollectiveKind kind, Bytes size, int ranks, int per_node, std::optional<HostAlgorithm> algorithm) {
-  return host_collective_time({kind, size, ranks, per_node, HostLibrary::open_mpi, algorithm}, round_network())
+  return host_collective_time({kind, size, ranks, per_node, HostLibrary::open_mpi_4_0, algorithm}, round_network())
       .time.in(1_us);
 }
 
@@ -40,7 +40,7 @@ TEST(Mpi, UpLinksHoldUpWhatPassesThem) {
   HostNetwork narrow = wide;
   narrow.to_all = wide.node / 4;
   const auto time = [](CollectiveKind kind, HostAlgorithm algorithm, const HostNetwork& network) {
-    return host_collective_time({kind, 64_MiB, 16, 1, HostLibrary::open_mpi, algorithm}, network).time;
+    return host_collective_time({kind, 64_MiB, 16, 1, HostLibrary::open_mpi_4_0, algorithm}, network).time;
   };
   for (const auto& [kind, algorithm] : {std::pair(CollectiveKind::all_gather, HostAlgorithm::ring),
                                         {CollectiveKind::broadcast, HostAlgorithm::pipeline},
@@ -135,7 +135,7 @@ TEST(OneRank, TakesNoTime) {
     EXPECT_EQ(microseconds(static_cast<CollectiveKind>(kind), 1_MB, 1, 1, std::nullopt), 0);
 }
 
-HostAlgorithm chosen(CollectiveKind kind, Bytes size, int ranks, HostLibrary library = HostLibrary::open_mpi) {
+HostAlgorithm chosen(CollectiveKind kind, Bytes size, int ranks, HostLibrary library = HostLibrary::open_mpi_4_0) {
   return library_choice({kind, size, ranks, 4, library, std::nullopt}).algorithm;
 }
 
@@ -148,7 +148,7 @@ TEST(OpenMpiRules, AllReduceTurnsIntoARingAtTenThousandBytes) {
 
 TEST(OpenMpiRules, BroadcastGoesThroughThreeShapes) {
   const auto choice = [](Bytes size, int ranks) {
-    return library_choice({CollectiveKind::broadcast, size, ranks, 4, HostLibrary::open_mpi, std::nullopt});
+    return library_choice({CollectiveKind::broadcast, size, ranks, 4, HostLibrary::open_mpi_4_0, std::nullopt});
   };
   EXPECT_EQ(choice(2047_B, 64).algorithm, HostAlgorithm::binomial);
   EXPECT_EQ(choice(2048_B, 64).algorithm, HostAlgorithm::split_binary);
@@ -181,6 +181,91 @@ TEST(OpenMpiRules, FollowTheTableOfAllToAllAmongThousands) {
   EXPECT_EQ(algorithm(1024_B, 2048), HostAlgorithm::linear);
   EXPECT_EQ(algorithm(2047_B, 4096), HostAlgorithm::bruck);
   EXPECT_EQ(algorithm(2048_B, 4096), HostAlgorithm::linear);
+}
+
+TEST(OpenMpiRules, GoByLevelsFromVersion5OnWhereThereAreTwo) {
+  const auto choice = [](CollectiveKind kind, int ranks, int per_node) {
+    return library_choice({kind, 1_MiB, ranks, per_node, HostLibrary::open_mpi_5, std::nullopt});
+  };
+  for (const auto kind : {CollectiveKind::all_reduce, CollectiveKind::broadcast, CollectiveKind::reduce}) {
+    EXPECT_EQ(choice(kind, 64, 32).algorithm, HostAlgorithm::two_level) << name_of(kind);
+    EXPECT_EQ(choice(kind, 64, 32).segment, 64_KiB) << name_of(kind);
+  }
+  EXPECT_EQ(choice(CollectiveKind::all_gather, 64, 32).algorithm, HostAlgorithm::two_level);
+  // What it has not, and where there is one node or one rank on each: as 4.1.
+  EXPECT_EQ(choice(CollectiveKind::all_to_all, 64, 32).algorithm, HostAlgorithm::linear);
+  EXPECT_EQ(choice(CollectiveKind::all_reduce, 64, 64).algorithm, HostAlgorithm::rabenseifner);
+  EXPECT_EQ(choice(CollectiveKind::all_reduce, 64, 1).algorithm, HostAlgorithm::rabenseifner);
+}
+
+TEST(MpichRules, TurnAtItsPublishedSizes) {
+  const auto algorithm = [](CollectiveKind kind, Bytes size, int ranks, int per_node) {
+    return library_choice({kind, size, ranks, per_node, HostLibrary::mpich, std::nullopt}).algorithm;
+  };
+  using enum HostAlgorithm;
+  EXPECT_EQ(algorithm(CollectiveKind::all_reduce, 32_KiB, 64, 32), two_level);
+  EXPECT_EQ(algorithm(CollectiveKind::all_reduce, 32769_B, 64, 32), rabenseifner);
+  EXPECT_EQ(algorithm(CollectiveKind::all_reduce, 8_B, 64, 1), recursive_doubling);
+  EXPECT_EQ(algorithm(CollectiveKind::all_reduce, 252_B, 64, 1), recursive_doubling);  // 63 floats, 64 ranks
+  EXPECT_EQ(algorithm(CollectiveKind::all_reduce, 256_B, 64, 1), rabenseifner);
+  EXPECT_EQ(algorithm(CollectiveKind::broadcast, 12287_B, 64, 32), binomial);
+  EXPECT_EQ(algorithm(CollectiveKind::broadcast, 12_KiB, 64, 32), scatter_doubling);
+  EXPECT_EQ(algorithm(CollectiveKind::broadcast, 12_KiB, 48, 24), scatter_all_gather);
+  EXPECT_EQ(algorithm(CollectiveKind::broadcast, 512_KiB, 64, 32), scatter_all_gather);
+  EXPECT_EQ(algorithm(CollectiveKind::broadcast, 1_MiB, 7, 7), binomial);
+  EXPECT_EQ(algorithm(CollectiveKind::reduce, 2_KiB, 64, 32), binomial);
+  EXPECT_EQ(algorithm(CollectiveKind::reduce, 2049_B, 64, 32), rabenseifner);
+  EXPECT_EQ(algorithm(CollectiveKind::all_gather, 524287_B, 64, 32), recursive_doubling);
+  EXPECT_EQ(algorithm(CollectiveKind::all_gather, 512_KiB, 64, 32), ring);
+  EXPECT_EQ(algorithm(CollectiveKind::all_gather, 81919_B, 48, 24), bruck);
+  EXPECT_EQ(algorithm(CollectiveKind::all_gather, 80_KiB, 48, 24), ring);
+  EXPECT_EQ(algorithm(CollectiveKind::reduce_scatter, 524287_B, 64, 32), recursive_halving);
+  EXPECT_EQ(algorithm(CollectiveKind::reduce_scatter, 512_KiB, 64, 32), pairwise);
+  EXPECT_EQ(algorithm(CollectiveKind::all_to_all, 256_B * 64, 64, 32), bruck);
+  EXPECT_EQ(algorithm(CollectiveKind::all_to_all, 257_B * 64, 64, 32), linear);
+  EXPECT_EQ(algorithm(CollectiveKind::all_to_all, 32769_B * 64, 64, 32), pairwise);
+  EXPECT_EQ(algorithm(CollectiveKind::all_to_all, 8_B * 4, 4, 4), linear);
+}
+
+TEST(HostLibraries, AreNamedWithOrWithoutTheirVersion) {
+  const auto rules = [](std::string_view name) {
+    const auto named = host_library_named(name);
+    return named && !named->own_rules_unknown ? std::optional(named->rules) : std::nullopt;
+  };
+  EXPECT_EQ(rules("openmpi"), HostLibrary::open_mpi_4_1);
+  EXPECT_EQ(rules("openmpi-3.1"), HostLibrary::open_mpi_4_0);
+  EXPECT_EQ(rules("openmpi-4.0.5"), HostLibrary::open_mpi_4_0);
+  EXPECT_EQ(rules("openmpi-4"), HostLibrary::open_mpi_4_1);  // the newest 4
+  EXPECT_EQ(rules("openmpi-4.1.6"), HostLibrary::open_mpi_4_1);
+  EXPECT_EQ(rules("openmpi-5.0.3"), HostLibrary::open_mpi_5);
+  EXPECT_EQ(rules("mpich"), HostLibrary::mpich);
+  EXPECT_EQ(rules("mpich-4"), HostLibrary::mpich);
+  EXPECT_EQ(rules("gloo"), HostLibrary::gloo);
+  for (const char* built : {"intel-mpi", "intel-mpi-2021.9", "mvapich2", "cray-mpich-8.1", "mpich-3.3"}) {
+    ASSERT_TRUE(host_library_named(built)) << built;
+    EXPECT_EQ(host_library_named(built)->rules, HostLibrary::mpich) << built;
+    EXPECT_TRUE(host_library_named(built)->own_rules_unknown) << built;
+  }
+  for (const char* other : {"", "lam", "openmpi-x", "hpc-x"}) EXPECT_FALSE(host_library_named(other)) << other;
+}
+
+TEST(TwoLevels, GoUpATreeInTheNodesAcrossAndDownAgain) {
+  using enum HostAlgorithm;
+  // 8 kB on 2 nodes of 4: two levels of a tree in a node (0.6 + 3 µs each in the mean, twice that until the root has
+  // all, with a sum of 0.8 µs), halves there and back between (8 µs each, a sum of 0.4 µs), and two levels down.
+  EXPECT_NEAR(microseconds(CollectiveKind::all_reduce, 8_kB, 8, 4, two_level),
+              2 * (2 * 3.6 + 0.8) + 2 * 8 + 0.4 + 2 * 3.6, kTight);
+}
+
+TEST(TwoLevels, PassSegmentsBesideOneAnother) {
+  // Twice the segments of Open MPI 5: each further one takes what a node's root takes for it, up (2 × 2 × (0.6 µs +
+  // 24.576 µs) + 2 sums of 6.5536 µs) and down (2 × (1 µs + 16.384 µs)).
+  const auto time = [](Bytes size) {
+    return host_collective_time({CollectiveKind::all_reduce, size, 8, 4, HostLibrary::open_mpi_5, std::nullopt},
+                                round_network())
+        .time.in(1_us);
+  };
+  EXPECT_NEAR(time(128_KiB) - time(64_KiB), 4 * 25.176 + 2 * 6.5536 + 2 * 17.384, kTight);
 }
 
 TEST(GlooRules, RunRingsWhateverTheSize) {

@@ -17,7 +17,7 @@ struct ClusterModel {
   LinkProfile links;
   NetworkProfile network;
   LibraryProfile library;
-  HostLibrary host_library = HostLibrary::open_mpi;
+  HostLibrary host_library = kDefaultHostLibrary;
   std::optional<HostNetwork> host;  ///< processes in host memory: these costs count, and not the profiles
 
   /// Times of all rows in µs, in their order: by the constants alone, without measured curves.

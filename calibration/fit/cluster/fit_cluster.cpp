@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "calibration/collectives/library_text.hpp"
 #include "calibration/fit/cluster/findings.hpp"
 #include "calibration/fit/cluster/fit_devices.hpp"
 #include "calibration/fit/cluster/measured_device.hpp"
@@ -21,20 +22,18 @@ namespace {
 
 HostLibrary host_library_of(const std::vector<ProbeResults>& files, const ClusterFitRequest& request) {
   if (!request.library.empty()) {
-    const auto named = parse_enum<HostLibrary>(request.library);
+    const auto named = host_library_named(request.library);
     if (!named)
       throw InputError(
           {{"--library", "", fmt::format("found \"{}\"", request.library), expected_one_of(names_of<HostLibrary>())}});
-    return *named;
+    return named->rules;
   }
   for (const ProbeResults& file : files) {
     const Json& versions = file.document["versions"];
     if (!versions.contains("mpi")) continue;
-    const std::string mpi = versions["mpi"].get<std::string>();
-    for (const char* newer : {"v4.1", " 4.1", "v5", " 5."})
-      if (mpi.find(newer) != std::string::npos) return HostLibrary::open_mpi_4_1;
+    if (const auto stated = stated_host_library(versions["mpi"].get<std::string>())) return *stated;
   }
-  return HostLibrary::open_mpi;
+  return kDefaultHostLibrary;
 }
 
 void refuse_stand_ins(const std::vector<ProbeResults>& files, const ClusterFitRequest& request) {
