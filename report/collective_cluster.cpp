@@ -459,8 +459,12 @@ GroupShape with_collisions(GroupShape group, const CollectiveCluster& cluster, c
 
 HostNetwork placed_host_network(const CollectiveCluster& cluster, const RankPlaces& places, HostLibrary library) {
   const CollectiveMachine& machine = cluster.machine;
-  HostNetwork out = calibrated_host_network(machine, library)
-                        .value_or(host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library));
+  const std::optional<HostNetwork> measured = calibrated_host_network(machine, library);
+  HostNetwork out =
+      measured ? *measured : host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library);
+  // Copies were measured as the node's memory let them be.
+  if (!measured && machine.cpu != nullptr && machine.node != nullptr && machine.node->cpu_count > 0)
+    share_memory(out, *machine.cpu, machine.node->cpu_count);
   out.to_all = out.to_next = out.node;
   for (const auto& [level, load, members] : level_traffic(cluster, places)) {
     if (load.crossings == 0) continue;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "calibration/validation/accelerator_names.hpp"
+#include "calibration/validation/stated_words.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -176,6 +177,23 @@ LinkWords link_words(const std::string& links, const Accelerator& accelerator) {
 }
 
 }  // namespace
+
+StatedProcessors stated_processors(std::string_view text, const Catalog& catalog) {
+  const std::string wanted = squashed(text);
+  StatedProcessors out;
+  std::size_t longest = 0;
+  for (const std::string& id : catalog.ids("cpus")) {
+    const std::string name = squashed(id);
+    if (name.size() <= longest || !has(wanted, name)) continue;
+    longest = name.size();
+    out.cpu = catalog.find<Cpu>(id);
+  }
+  if (out.cpu == nullptr) return out;
+  static const std::regex kCount(R"(^\s*(\d{1,2})\s*x\b)", std::regex::icase);
+  std::match_results<std::string_view::const_iterator> match;
+  out.sockets = std::regex_search(text.begin(), text.end(), match, kCount) ? std::stoi(match[1]) : 1;
+  return out;
+}
 
 const Accelerator* stated_accelerator(std::string_view text, const Catalog& catalog) {
   const std::set<std::string> stated = distinct_words(text);

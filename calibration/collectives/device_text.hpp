@@ -12,6 +12,14 @@ namespace stepcast {
 /// Null when no entry is of the model that the text names.
 const Accelerator* stated_accelerator(std::string_view text, const Catalog& catalog);
 
+/// The processors of a node that a table means by "2x EPYC 7R13 (hpc6a.48xlarge)"; null and none when the catalogue has
+/// no processor that the text names whole.
+struct StatedProcessors {
+  const Cpu* cpu = nullptr;
+  int sockets = 0;
+};
+StatedProcessors stated_processors(std::string_view text, const Catalog& catalog);
+
 /// What joins the devices of a node as tables word it.
 struct StatedNode {
   int devices_used = 1;  ///< of each node

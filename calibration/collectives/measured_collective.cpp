@@ -231,7 +231,7 @@ MeasuredCollective nvlink_row(const CsvRow& row, const Catalog& catalog) {
   return out;
 }
 
-MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) {
+MeasuredCollective processor_row(const CsvRow& row, const Catalog& catalog) {
   MeasuredCollective out;
   out.where = MeasuredWhere::processors;
   out.system = row.text("system_id");
@@ -252,6 +252,8 @@ MeasuredCollective processor_row(const CsvRow& row, const Catalog& /*catalog*/) 
   const auto ranks = static_cast<int>(stated.ranks), per_node = static_cast<int>(stated.ranks / stated.nodes);
   out.host = {out.kind, out.size, ranks, per_node, *chosen, std::nullopt};
   out.host_network = host_network_of(nics.kind, *nics.bandwidth, nics.count, *chosen);
+  const StatedProcessors processors = stated_processors(row.text("cpu"), catalog);
+  if (processors.cpu != nullptr) share_memory(*out.host_network, *processors.cpu, processors.sockets);
   out.group = {ranks, per_node, 1, {}};
   return out;
 }

@@ -183,6 +183,7 @@ std::optional<HostNetwork> calibrated_host_network(const CollectiveMachine& mach
   const Calibrated* measured = host_calibration(machine);
   if (measured == nullptr || measured->host->library != name_of(library)) return std::nullopt;
   HostNetwork out = host_network_of(*measured->host);
+  out.node_gap = host_network_of(machine.network, machine.nic_bandwidth, machine.nics, library).node_gap;
   if (measured->nics == 0 || measured->nic_bandwidth <= BytesPerSecond(0)) return out;
   // Which of the rates the wire bounds, and which the processors, the catalogue's figures of both networks say.
   const HostNetwork there = host_network_of(machine.network, measured->nic_bandwidth, measured->nics, library);

@@ -31,7 +31,11 @@ bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n
 class Clock {
  public:
   Clock(const HostCollective& call, const HostNetwork& network)
-      : call_(call), net_(network), n_(call.ranks), g_(std::clamp(call.ranks_per_node, 1, call.ranks)) {}
+      : call_(call),
+        net_(network),
+        n_(call.ranks),
+        g_(std::clamp(call.ranks_per_node, 1, call.ranks)),
+        local_(copied_by(g_)) {}
 
   [[nodiscard]] Seconds time(const HostChoice& choice) const;
 
@@ -51,12 +55,25 @@ class Clock {
     return std::max(
         {std::min(bytes / net_.rail, net_.stripe + bytes / net_.stream), net_.eager_limit / net_.eager, wire});
   }
-  [[nodiscard]] Seconds local_step(Bytes bytes) const { return net_.local_latency + bytes / net_.local; }
+  /// Buffers of a rank: what it sends and what it gets, where they are two.
+  [[nodiscard]] Bytes buffers() const {
+    const bool one = call_.kind == CollectiveKind::broadcast || call_.kind == CollectiveKind::all_gather ||
+                     call_.kind == CollectiveKind::reduce_scatter;
+    return size() * (one ? 1 : 2);
+  }
+  /// What each of so many ranks of a node copies inside it at once.
+  [[nodiscard]] BytesPerSecond copied_by(double ranks) const {
+    const bool cached = net_.memory <= BytesPerSecond(0) || buffers() * g_ <= net_.caches;
+    return cached ? net_.local : std::min(net_.local, net_.memory / ranks);
+  }
+  /// Into shared memory or out of it, where a rank need not wait for the other half of a step.
+  [[nodiscard]] BytesPerSecond single_copy() const { return local_ * 2; }
+  [[nodiscard]] Seconds local_step(Bytes bytes) const { return net_.local_latency + bytes / local_; }
   /// One rank of the node sends to the next node, or down a chain or tree, which leave a leaf as a ring does.
   [[nodiscard]] Seconds flow_to_next(Bytes bytes) const { return flow(bytes, bytes / net_.node_to_next()); }
   /// All ranks of the node send to others.
   [[nodiscard]] Seconds network_exchange(Bytes bytes) const {
-    return net_.turnaround + start(bytes) + flow(bytes, bytes * g_ / net_.node_to_all());
+    return net_.turnaround + start(bytes) + net_.node_gap * (g_ - 1) + flow(bytes, bytes * g_ / net_.node_to_all());
   }
   /// All ranks exchange with the rank so far away.
   [[nodiscard]] Seconds exchange(Bytes bytes, int distance) const {
@@ -78,13 +95,15 @@ class Clock {
     const Seconds between = net_.turnaround + start(bytes);
     if (g_ == 1) return (between + flow_to_next(bytes)) * steps;
     const Seconds mean = (net_.local_latency * (g_ - 1) + between) / g_;
-    return (mean + std::max(bytes / net_.local, flow_to_next(bytes))) * steps;
+    return (mean + std::max(bytes / local_, flow_to_next(bytes))) * steps;
   }
   /// Down a binomial tree, in the mean over the ranks: at each level half of them wait for a message and the others
   /// send one, later ones after earlier ones. A message is copied in and out: the receiver waits for both copies, the
   /// sender for one.
   [[nodiscard]] Seconds tree_depth(Bytes bytes) const {
-    const Seconds local = net_.local_latency * kShareOfLevel + bytes * kCopiesOfLevel / net_.local;
+    // All but one rank copy once, over all levels of the node.
+    const BytesPerSecond rate = copied_by(g_ / std::max(1.0, 1.0 * levels(g_)));
+    const Seconds local = net_.local_latency * kShareOfLevel + bytes * kCopiesOfLevel / rate;
     const Seconds between = (net_.turnaround + start(bytes)) * kShareOfLevel + flow_to_next(bytes) * kCopiesOfLevel;
     return levels(g_) * local + levels(nodes()) * between;
   }
@@ -94,6 +113,13 @@ class Clock {
     if (nodes() == 1) return local_step(segment);
     const Seconds network = net_.turnaround + start(segment) + flow_to_next(segment);
     return g_ == 1 ? network : std::max(local_step(segment), network + local_step(segment) / 2);
+  }
+
+  /// A rank beyond the power of two gives its buffer to its neighbour; no others copy meanwhile.
+  [[nodiscard]] Seconds hand_over() const {
+    if (g_ == 1) return exchange(size(), 1);
+    const double pairs = n_ - std::bit_floor(static_cast<unsigned>(n_));
+    return net_.local_latency + size() / copied_by(std::max(1.0, 2 * pairs * g_ / n_));
   }
 
   [[nodiscard]] Seconds recursive_doubling_sum() const;
@@ -130,13 +156,14 @@ class Clock {
   const HostCollective& call_;
   const HostNetwork& net_;
   int n_, g_;
+  BytesPerSecond local_;  ///< copied inside the node by each of its ranks
 };
 
 /// log2 n exchanges of the whole buffer; ranks beyond a power of two hand theirs to a neighbour and get the sum back.
 Seconds Clock::recursive_doubling_sum() const {
   const int steps = is_power_of_two(n_) ? levels(n_) : levels(n_) - 1;
   Seconds out = doubling(steps, [&](int) { return size(); }) + sum(size()) * steps;
-  if (!is_power_of_two(n_)) out += 2 * exchange(size(), 1) + sum(size());
+  if (!is_power_of_two(n_)) out += hand_over() * 2 + sum(size());
   return out;
 }
 
@@ -145,7 +172,7 @@ Seconds Clock::rabenseifner_sum() const {
   const int steps = is_power_of_two(n_) ? levels(n_) : levels(n_) - 1;
   Seconds out = 2 * doubling(steps, [&](int step) { return size() / std::exp2(step + 1); });
   out += sum(size()) * (1 - std::exp2(-steps));
-  if (!is_power_of_two(n_)) out += 2 * exchange(size(), 1) + sum(size());
+  if (!is_power_of_two(n_)) out += hand_over() * 2 + sum(size());
   return out;
 }
 
@@ -169,7 +196,7 @@ Seconds Clock::doubling_gather() const {
 Seconds Clock::binary_halves(Bytes segment) const {
   const Bytes piece = std::min(segment, size());
   const Seconds starts = std::ceil(size() / 2 / segment) * net_.local_latency;
-  const Seconds copies = size() * 1.5 / net_.single_copy();
+  const Seconds copies = size() * 1.5 / single_copy();
   const Seconds fill = tree_depth(piece);
   if (nodes() == 1) return fill + starts + copies;
   const Seconds wire = size() * 1.5 / (net_.eager_limit >= segment ? net_.eager : net_.rail);
@@ -191,7 +218,7 @@ Seconds Clock::all_at_once(Bytes bytes, BytesPerSecond local_rate) const {
   // Not less than the longest eager message, as in flow().
   const Seconds alone = bytes <= net_.eager_limit ? eager : std::max(eager, bytes / net_.stream);
   const Seconds next = net_.gap + std::max(alone, bytes * g_ / net_.node_to_all());
-  return out + start(bytes) + remote * next;
+  return out + start(bytes) + remote * std::max(next, net_.node_gap * g_);
 }
 
 /// n − 1 exchanges, one after another.
@@ -205,9 +232,7 @@ Seconds Clock::in_pairs(Bytes bytes) const {
 Seconds Clock::tree_to_root(Bytes bytes) const { return 2 * tree_depth(bytes) + levels(n_) * sum(bytes); }
 
 /// What the root of a node's tree takes to start a message on each level and to copy it in.
-Seconds Clock::root_of_tree(Bytes bytes) const {
-  return levels(n_) * (net_.local_latency + bytes / net_.single_copy());
-}
+Seconds Clock::root_of_tree(Bytes bytes) const { return levels(n_) * (net_.local_latency + bytes / single_copy()); }
 
 /// One rank of each node: as MPICH sums among all, by halves once they are worth their messages.
 Seconds Clock::leaders_sum(Bytes bytes) const {
@@ -248,7 +273,7 @@ Seconds Clock::gather_in_two_levels() const {
   HostCollective handed = in_node(size());
   handed.kind = CollectiveKind::broadcast;
   const Seconds gathered =
-      g_ > 1 ? net_.local_latency + (g_ - 1) * (net_.local_gap + size() / n_ / net_.single_copy()) : Seconds(0);
+      g_ > 1 ? net_.local_latency + (g_ - 1) * (net_.local_gap + size() / n_ / single_copy()) : Seconds(0);
   return gathered + host_collective_time(leaders_call, net_).time + host_collective_time(handed, net_).time;
 }
 
@@ -290,7 +315,7 @@ Seconds Clock::one_to_all(const HostChoice& choice) const {
     case linear:
       // A rank waits for half of the root's messages on average, the root for all of them. The root copies into the
       // node's memory only; the others copy out of it side by side, while it goes on.
-      return all_at_once(size(), net_.single_copy()) * (0.5 + 1.0 / n_);
+      return all_at_once(size(), single_copy()) * (0.5 + 1.0 / n_);
     default:
       return tree_depth(size());
   }
@@ -304,7 +329,7 @@ Seconds Clock::all_gather(const HostChoice& choice) const {
       // n/2 rounds; from the second on a rank passes two blocks.
       return ring_steps(1, size() / n_) + ring_steps(std::max(0.0, n_ / 2.0 - 1), size() * (2.0 / n_));
     case bruck:
-      return doubling_gather() + size() / net_.local;  // blocks are rotated into place at the end
+      return doubling_gather() + size() / local_;  // blocks are rotated into place at the end
     case two_level:
       return gather_in_two_levels();
     default:
@@ -323,10 +348,9 @@ Seconds Clock::all_to_all(const HostChoice& choice) const {
   switch (choice.algorithm) {
     case bruck:
       // log2 n exchanges of half the buffer, which is rotated before and after.
-      return doubling(levels(n_), [&](int) { return size() / 2; }) + size() * 2 / net_.local +
-             kPiece * kPiecesOfBlock * n_;
+      return doubling(levels(n_), [&](int) { return size() / 2; }) + size() * 2 / local_ + kPiece * kPiecesOfBlock * n_;
     case linear:
-      return all_at_once(size() / n_, net_.local);
+      return all_at_once(size() / n_, local_);
     default:
       return in_pairs(size() / n_);
   }

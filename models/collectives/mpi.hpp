@@ -94,8 +94,9 @@ struct HostNetwork {
   BytesPerSecond reduce;   ///< sum of two buffers
   BytesPerSecond to_all;   ///< of `node`, what up-links leave while all pairs exchange (0: all of it)
   BytesPerSecond to_next;  ///< the same while every node sends to the next one
-  /// Into shared memory or out of it, where a rank need not wait for the other half of a step.
-  [[nodiscard]] BytesPerSecond single_copy() const { return local * 2; }
+  Seconds node_gap;        ///< between messages of all ranks of a node together (0: not known)
+  Bytes caches;            ///< of a node; buffers of its ranks that do not fit go through its memory
+  BytesPerSecond memory;   ///< copied by all ranks of a node together beyond `caches` (0: not known)
   [[nodiscard]] BytesPerSecond node_to_all() const { return to_all > BytesPerSecond(0) ? to_all : node; }
   [[nodiscard]] BytesPerSecond node_to_next() const { return to_next > BytesPerSecond(0) ? to_next : node; }
 };
@@ -103,6 +104,8 @@ struct HostNetwork {
 /// The host network of a node with `nics` NICs of `nic_bandwidth` each. Gloo sends over TCP on any of them.
 HostNetwork host_network_of(NetworkKind kind, BytesPerSecond nic_bandwidth, int nics,
                             HostLibrary library = kDefaultHostLibrary);
+/// Adds what `sockets` of these processors give the ranks of a node together for copies.
+void share_memory(HostNetwork& network, const Cpu& cpu, int sockets);
 
 /// One call of a collective by `ranks` processes, `ranks_per_node` on each node, filling node after node. `size`
 /// follows nccl-tests: the whole buffer (all_gather: gathered; all_to_all: what a rank sends in all; send_recv: the

@@ -19,6 +19,7 @@ struct HostFigures {
   BytesPerSecond ceiling;  ///< of one process over one NIC; zero: none
   Seconds stripe;
   Seconds gap;
+  Seconds node_gap;  ///< between messages of all processes over one NIC; zero: not known
 };
 
 // Ping-pong and stream rates of COLLECTIVES (docs/sources.md), OSU latency and bandwidth loops on host memory: latency
@@ -26,17 +27,21 @@ struct HostFigures {
 // slope of the eager part; large messages over the wire; 8-byte messages per second in the bandwidth loop.
 // EDR with UCX: 0.87 µs on bare metal, but 1.4 to 1.74 in clouds and on three other machines (links mpi-study-azure-*,
 // mpi-study-llnl-lassen-edr, mpi-measured-hbv2-hdr): 1.2 is between; 1.06 → 1.56 at 256 B, 3.2 GB/s up to 8 KiB, two
-// rails from 256 KiB on with 22.8 of 25 GB/s.
-constexpr HostFigures kInfiniband{1.2_us, 200_B, 0.45_us, 8_KiB, 3.2_GBps, 2.0_us, 0.92, 0.97, 0_Bps, 4.0_us, 0.18_us};
+// rails from 256 KiB on with 22.8 of 25 GB/s. All ranks of a node together send 69 to 83 million messages a second over
+// one EDR NIC and 63 to 70 over one of HDR100 (osu_mbw_mr, MPI on processors in docs/sources.md).
+constexpr HostFigures kInfiniband{1.2_us, 200_B, 0.45_us, 8_KiB,  3.2_GBps, 2.0_us,
+                                  0.92,   0.97,  0_Bps,   4.0_us, 0.18_us,  0.0125_us};
 // EFA (SRD): 15.9 µs (16.1 in links mpi-study-aws-efa-cpu and mpi-measured-efa-c5n), 6.6 GB/s up to 64 KiB, then 25 µs
-// and 4.4 of 12.5 GB/s; 10.6 with many messages in flight.
-constexpr HostFigures kEfa{15.9_us, 0_B, 0_us, 65536_B, 6.6_GBps, 25_us, 0.36, 0.85, 0_Bps, 0_us, 1.3_us};
+// and 4.4 of 12.5 GB/s; 10.6 with many messages in flight. A linear all_to_all of 512 B to 4 KiB by 36 ranks on each of
+// 32 c5n.18xlarge passes 2.8 million messages a second over a NIC (MPI on processors in docs/sources.md).
+constexpr HostFigures kEfa{15.9_us, 0_B, 0_us, 65536_B, 6.6_GBps, 25_us, 0.36, 0.85, 0_Bps, 0_us, 1.3_us, 0.36_us};
 // TCP in a cloud: 36.3 µs (32.1 and 30.5 in links mpi-study-gcp-tcp-cpu and mpi-measured-tcp-c5n), 0.75 GB/s up to 32
 // KiB, then 110 µs and 1.9 GB/s on one connection; goodput 0.94 of the wire (links eth-1 … eth-200).
-constexpr HostFigures kTcp{35_us, 0_B, 0_us, 32768_B, 0.75_GBps, 110_us, 0.94, 0.94, 1.9_GBps, 0_us, 9.8_us};
+constexpr HostFigures kTcp{35_us, 0_B, 0_us, 32768_B, 0.75_GBps, 110_us, 0.94, 0.94, 1.9_GBps, 0_us, 9.8_us, 0_us};
 // Omni-Path: 1.84 µs (links mpi-study-llnl-dane-opa), the rest as InfiniBand's. Slingshot 11: 1.9 µs, recalled.
-constexpr HostFigures kOmniPath{1.84_us, 0_B, 0_us, 8_KiB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 0_us, 0.3_us};
-constexpr HostFigures kSlingshot{1.9_us, 192_B, 0.45_us, 8_KiB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 4.0_us, 0.3_us};
+constexpr HostFigures kOmniPath{1.84_us, 0_B, 0_us, 8_KiB, 3.2_GBps, 3.0_us, 0.92, 0.95, 0_Bps, 0_us, 0.3_us, 0_us};
+constexpr HostFigures kSlingshot{1.9_us, 192_B, 0.45_us, 8_KiB,  3.2_GBps, 3.0_us,
+                                 0.92,   0.95,  0_Bps,   4.0_us, 0.3_us,   0_us};
 
 const HostFigures& figures_of(NetworkKind kind) {
   switch (kind) {
@@ -71,6 +76,15 @@ constexpr Seconds kSharedMemoryGap = 0.2_us;
 constexpr BytesPerSecond kSharedMemoryCopy = 2.1_GBps;
 constexpr BytesPerSecond kSum = 16_GBps;
 
+// A step moves a byte six times: its source, the shared segment in and out, and its destination, of which lines that
+// are written are read before. Streams reach three quarters of the memory's nominal rate, so copies an eighth.
+// All_gathers and all_reduces of 16 MiB and more by full nodes of seven machines copy 0.07 to 0.2 of it, 0.127 in the
+// geometric mean (MPI on processors in docs/sources.md).
+constexpr double kCopiesOfMemory = 0.75 / 6;
+// Of L2 and L3 a core has 2.25 MB on Broadwell, 2.4 on Skylake and Cascade Lake, 4 to 4.5 on EPYC since Zen 2.
+constexpr Bytes kCacheOfCore = 2.4_MB;
+constexpr Bytes kCacheOfEpycCore = 4.25_MB;
+
 // Gloo moves everything by TCP, inside a node through the loopback device: half of what a cloud network takes, for
 // there is no wire and one interrupt less. Estimated; no table of Gloo with sizes was found.
 constexpr Seconds kLoopbackStep = 18_us;
@@ -95,11 +109,17 @@ HostNetwork host_network_of(NetworkKind kind, BytesPerSecond nic_bandwidth, int 
   out.stripe = figures.stripe;
   out.node = nic_bandwidth * nics * figures.node_share;
   out.gap = figures.gap;
+  out.node_gap = figures.node_gap / std::max(1, nics);
   out.local_latency = tcp_only ? kLoopbackStep : kSharedMemoryStep;
   out.local_gap = tcp_only ? figures.gap : kSharedMemoryGap;
   out.local = tcp_only ? kTcp.ceiling : kSharedMemoryCopy;
   out.reduce = kSum;
   return out;
+}
+
+void share_memory(HostNetwork& network, const Cpu& cpu, int sockets) {
+  network.caches = (cpu.vendor == "AMD" ? kCacheOfEpycCore : kCacheOfCore) * cpu.cores * sockets;
+  network.memory = cpu.memory_bandwidth * kCopiesOfMemory * sockets;
 }
 
 }  // namespace stepcast

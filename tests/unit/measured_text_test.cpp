@@ -91,6 +91,20 @@ TEST(LibraryText, KnowsOpenMpiMpichAndGlooInAnySpelling) {
     EXPECT_EQ(stated_host_library(text), std::nullopt) << text;
 }
 
+TEST(DeviceText, FindsTheProcessorsThatAreMeant) {
+  const Catalog& catalog = test::catalog();
+  const StatedProcessors two = stated_processors("2x EPYC 7R13 (hpc6a.48xlarge)", catalog);
+  ASSERT_NE(two.cpu, nullptr);
+  EXPECT_EQ(two.cpu->id, "epyc-7r13");
+  EXPECT_EQ(two.sockets, 2);
+  const StatedProcessors one = stated_processors("Xeon Platinum 8480C", catalog);
+  ASSERT_NE(one.cpu, nullptr);
+  EXPECT_EQ(one.cpu->id, "xeon-platinum-8480c");
+  EXPECT_EQ(one.sockets, 1);
+  for (const char* text : {"2x Xeon Gold 6148", "x", "", "EPYC"})
+    EXPECT_EQ(stated_processors(text, catalog).cpu, nullptr) << text;
+}
+
 TEST(DeviceText, FindsTheAcceleratorThatIsMeant) {
   const Catalog& catalog = test::catalog();
   for (const auto& [text, id] :

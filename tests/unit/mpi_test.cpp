@@ -249,6 +249,51 @@ TEST(HostLibraries, AreNamedWithOrWithoutTheirVersion) {
   for (const char* other : {"", "lam", "openmpi-x", "hpc-x"}) EXPECT_FALSE(host_library_named(other)) << other;
 }
 
+TEST(AllToAll, IsHeldUpByTheMessagesOfAllRanksOfANode) {
+  HostNetwork busy = round_network();
+  busy.node_gap = 2_us;
+  const auto time = [&](HostAlgorithm algorithm, int ranks, int per_node) {
+    return host_collective_time(
+               {CollectiveKind::all_to_all, 1_kB * ranks, ranks, per_node, HostLibrary::open_mpi_4_0, algorithm}, busy)
+        .time.in(1_us);
+  };
+  // As above, but two ranks send beside one another: a message of theirs leaves every 2 µs.
+  EXPECT_NEAR(time(HostAlgorithm::linear, 4, 2), 0.75 + 3 + 2 * 4, kTight);
+  EXPECT_NEAR(time(HostAlgorithm::pairwise, 4, 2), 1.5 + 2 * (5 + 2), kTight);
+  // A rank alone on its node waits for no other.
+  EXPECT_NEAR(time(HostAlgorithm::pairwise, 2, 1), 5, kTight);
+}
+
+TEST(Copies, ShareTheMemoryOfTheirNodeWhereCachesDoNotHoldThem) {
+  HostNetwork full = round_network();
+  full.caches = 64_kB;
+  full.memory = 4_GBps;
+  const auto time = [&](CollectiveKind kind, Bytes size, int ranks, HostAlgorithm algorithm) {
+    return host_collective_time({kind, size, ranks, ranks, HostLibrary::open_mpi_4_0, algorithm}, full).time.in(1_us);
+  };
+  // 8 ranks of a node gather 8 kB each, which its caches hold: blocks of 1 kB at 2 GB/s.
+  EXPECT_NEAR(time(CollectiveKind::all_gather, 8_kB, 8, HostAlgorithm::ring), 7 * 1.5, kTight);
+  // 16 kB do not fit; 0.5 GB/s are left for each.
+  EXPECT_NEAR(time(CollectiveKind::all_gather, 16_kB, 8, HostAlgorithm::ring), 7 * (1 + 4), kTight);
+  // Two ranks keep their rate.
+  EXPECT_NEAR(time(CollectiveKind::all_gather, 64_kB, 2, HostAlgorithm::ring), 1 + 16, kTight);
+  // Of a sum among 5 the one beyond the power of two hands its buffer to a neighbour alone, at 2 GB/s; the others
+  // exchange at 0.8 (two steps of 10 kB and a sum of 1 µs).
+  EXPECT_NEAR(time(CollectiveKind::all_reduce, 10_kB, 5, HostAlgorithm::recursive_doubling),
+              2 * (1 + 12.5 + 1) + 2 * (1 + 5) + 1, kTight);
+}
+
+TEST(HostNetworks, TakeAnEighthOfAllSocketsMemoryForCopies) {
+  HostNetwork network = host_network_of(NetworkKind::infiniband, 100_Gbps, 1);
+  Cpu cpu;
+  cpu.vendor = "Intel";
+  cpu.cores = 20;
+  cpu.memory_bandwidth = 128_GBps;
+  share_memory(network, cpu, 2);
+  EXPECT_DOUBLE_EQ(network.caches.in(1_MB), 96);
+  EXPECT_DOUBLE_EQ(network.memory.in(1_GBps), 32);
+}
+
 TEST(TwoLevels, GoUpATreeInTheNodesAcrossAndDownAgain) {
   using enum HostAlgorithm;
   // 8 kB on 2 nodes of 4: two levels of a tree in a node (0.6 + 3 µs each in the mean, twice that until the root has
