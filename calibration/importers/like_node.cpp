@@ -146,10 +146,15 @@ std::vector<const Accelerator*> accelerators_allowed(const Wiring& wiring, const
     return accelerator ? std::vector<const Accelerator*>{accelerator} : std::vector<const Accelerator*>{};
   }
   // The driver's name of a model that the catalogue lacks: whatever else fits the wiring is another one.
-  if (!first.model.empty()) return {};
+  const std::vector<std::string_view> cut = accelerators_of_cut_model(first.model);
+  if (!first.model.empty() && cut.empty()) return {};
+  const auto may_be = [&](const Accelerator& one) {
+    return cut.empty() || std::find(cut.begin(), cut.end(), one.id) != cut.end();
+  };
   std::vector<const Accelerator*> out;
   for (const Accelerator* one : all_of<Accelerator>("accelerators", catalog))
-    if (!wiring.accelerators.empty() && fits_facts(*one, wiring) && fits_links(*one, wiring)) out.push_back(one);
+    if (!wiring.accelerators.empty() && may_be(*one) && fits_facts(*one, wiring) && fits_links(*one, wiring))
+      out.push_back(one);
   return out;
 }
 

@@ -131,6 +131,9 @@ class NodeBuilder {
   }
 
   void take_accelerator_of_wiring() {
+    if (!wiring_.models.empty())
+      return diagnostics_.error("", fmt::format("names several accelerators: {}", fmt::join(wiring_.models, ", ")),
+                                "say which one the node has with --accelerator");
     const std::vector<const Accelerator*> allowed = accelerators_allowed(wiring_, catalog_);
     if (allowed.empty())
       return diagnostics_.error("", fmt::format("no accelerator of the catalogue is what this shows: {}", facts()),

@@ -74,6 +74,81 @@ std::optional<Cell> parse_cell(std::string_view word) {
   return Cell{Relation::native, *links};
 }
 
+/// Models that a text names, each once: those of cut names count where no whole one is there.
+class ListedModels {
+ public:
+  /// Of lines that state a device in one of the forms of nvidia-smi. `GPU 0: …` of -L is read apart, as it counts by
+  /// itself.
+  explicit ListedModels(const std::vector<std::string_view>& lines) {
+    for (const std::string_view line : lines) {
+      if (line.find('|') != std::string_view::npos)
+        of_table(line);
+      else if (const auto colon = line.find(" : "); trimmed(line).starts_with("Product Name"))
+        add_known(colon == std::string_view::npos ? "" : trimmed(line.substr(colon + 3)));
+      else
+        of_query(line);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const { return whole_.empty() ? cut_ : whole_; }
+
+ private:
+  /// `|   0  NVIDIA B200        On  | 00000000:9D:00.0 Off |`, as nvidia-smi without arguments prints: before the name
+  /// the number, behind it the mode of persistence.
+  void of_table(std::string_view line) {
+    const std::string_view first = line.substr(line.find('|') + 1);
+    const std::string_view cell = trimmed(first.substr(0, first.find('|')));
+    const std::vector<std::string_view> words = words_of(cell);
+    if (words.size() < 3 || !whole_number(words.front()) || (words.back() != "On" && words.back() != "Off")) return;
+    const std::string_view behind = trimmed(cell.substr(words.front().size()));
+    add(trimmed(behind.substr(0, behind.size() - words.back().size())));
+  }
+
+  /// `0, NVIDIA H200, 143771 MiB`, as --query-gpu prints: the column `name`, or what is known as a model.
+  void of_query(std::string_view line) {
+    std::vector<std::string_view> cells;
+    for (std::string_view rest = line; !rest.empty();) {
+      const auto comma = rest.find(',');
+      cells.push_back(trimmed(rest.substr(0, comma)));
+      rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    }
+    const auto title = std::find_if(cells.begin(), cells.end(),
+                                    [](std::string_view cell) { return cell == "name" || cell == "gpu_name"; });
+    if (title != cells.end()) {
+      columns_ = cells.size();
+      name_column_ = static_cast<std::size_t>(title - cells.begin());
+    } else if (columns_ > 1 && cells.size() == columns_) {
+      add(cells[name_column_]);
+    } else {
+      columns_ = 0;
+      for (const std::string_view cell : cells) add_known(cell);
+    }
+  }
+
+  /// A name and nothing else: sentences name models, too.
+  void add_known(std::string_view cell) {
+    constexpr std::size_t kMostWords = 7;  // NVIDIA RTX PRO 6000 Blackwell Server Edition
+    constexpr std::array kMakers{std::string_view("NVIDIA "), std::string_view("Tesla "), std::string_view("GeForce "),
+                                 std::string_view("Quadro ")};
+    const std::size_t words = words_of(cell).size();
+    const bool begins = words == 1 || std::any_of(kMakers.begin(), kMakers.end(),
+                                                  [&](std::string_view maker) { return cell.starts_with(maker); });
+    if (begins && words <= kMostWords && !accelerator_of_model(cell).empty()) add(cell);
+  }
+
+  void add(std::string_view name) {
+    std::vector<std::string>& list = name.ends_with("...") ? cut_ : whole_;
+    const auto same = [&](const std::string& other) {
+      const auto id = accelerator_of_model(name);
+      return other == name || (!id.empty() && id == accelerator_of_model(other));
+    };
+    if (!name.empty() && std::none_of(list.begin(), list.end(), same)) list.emplace_back(name);
+  }
+
+  std::vector<std::string> whole_, cut_;
+  std::size_t columns_ = 0, name_column_ = 0;
+};
+
 class MatrixReader {
  public:
   MatrixReader(std::string_view text, Diagnostics& diagnostics) : lines_(lines_of(text)), diagnostics_(diagnostics) {}
@@ -87,6 +162,7 @@ class MatrixReader {
     if (!read_rows()) return {};
     check_mirror();
     if (!diagnostics_.ok()) return {};
+    if (model_.empty()) take_listed_model();
     collect();
     return std::move(wiring_);
   }
@@ -121,6 +197,14 @@ class MatrixReader {
     const auto colon = line.find(": ");
     if (colon == std::string_view::npos || !is_number_list(line.substr(4, colon - 4))) return;
     model_ = trimmed(line.substr(colon + 2, line.find(" (UUID") - colon - 2));
+  }
+
+  void take_listed_model() {
+    std::vector<std::string> names = ListedModels(lines_).names();
+    if (names.size() == 1)
+      model_ = names.front();
+    else
+      wiring_.models = std::move(names);
   }
 
   bool read_rows() {

@@ -162,6 +162,7 @@ constexpr std::array kModels{Row{"V100-SXM3-32GB", "v100-sxm3-32gb"},
                              Row{"P100-PCIE-12GB", "p100-pcie-12gb"},
                              Row{"A100-SXM4-40GB", "a100-sxm-40gb"},
                              Row{"A100-SXM4-80GB", "a100-sxm-80gb"},
+                             Row{"A100-SXM-80GB", "a100-sxm-80gb"},  // drivers 450 to 470
                              Row{"A100 80GB PCIe", "a100-pcie-80gb"},
                              Row{"A100-PCIE-40GB", "a100-pcie-40gb"},
                              Row{"A100-PCIE-80GB", "a100-pcie-80gb"},
@@ -282,6 +283,17 @@ std::string_view accelerator_of_model(std::string_view model) {
   };
   const auto found = std::find_if(kModels.begin(), kModels.end(), [&](const Row& row) { return names(row.first); });
   return found == kModels.end() ? std::string_view{} : found->second;
+}
+
+std::vector<std::string_view> accelerators_of_cut_model(std::string_view model) {
+  if (!model.ends_with("...")) return {};
+  model.remove_suffix(3);
+  for (const std::string_view maker : {"NVIDIA ", "Tesla "})
+    if (model.starts_with(maker)) model.remove_prefix(maker.size());
+  std::vector<std::string_view> out;
+  for (const auto& [name, id] : kModels)
+    if (model.size() > 2 && name.starts_with(model)) out.push_back(id);
+  return out;
 }
 
 }  // namespace stepcast

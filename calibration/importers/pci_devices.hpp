@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "hardware-catalog/parts.hpp"
 
@@ -41,5 +42,8 @@ std::string_view family_of_gcn(std::string_view gcn);
 /// Id of the catalogue's accelerator that the driver calls by this name (`NVIDIA A100-SXM4-80GB`, `Tesla
 /// V100-SXM2-16GB`, `AMD Instinct MI300X`); empty when none is known.
 std::string_view accelerator_of_model(std::string_view model);
+
+/// Ids of those whose name may be one that a narrow column has cut off (`NVIDIA A100-SXM...`); empty for whole names.
+std::vector<std::string_view> accelerators_of_cut_model(std::string_view model);
 
 }  // namespace stepcast

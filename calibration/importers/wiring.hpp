@@ -46,6 +46,7 @@ struct Wiring {
   int untold_functions = 0;               ///< PCI functions that may be accelerators or NICs: no class is given
   std::optional<bool> coherent;           ///< accelerators share an address space with their processor (NVLink-C2C)
   std::string cpu_vendor;                 ///< GenuineIntel, AuthenticAMD, ARM; empty: not told
+  std::vector<std::string> models;        ///< of accelerators, where it names several; which is which it does not say
   std::string platform;                   ///< product that the description names (`p4d.24xlarge`); may be empty
   std::vector<std::string> notes;         ///< what was odd or left out
 };

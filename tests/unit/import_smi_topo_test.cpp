@@ -132,6 +132,52 @@ TEST(SmiTopo, ADriversListNamesTheAccelerator) {
   EXPECT_FALSE(node["evidence"].contains("accelerator"));
 }
 
+// What people paste above a matrix: nvidia-smi's own table, queries with and without titles, and -q.
+TEST(SmiTopo, EveryListOfNvidiaSmiNamesTheAccelerator) {
+  struct Listed {
+    std::string text;
+    const char *relation, *id;
+  };
+  for (const auto& [text, relation, id] : {
+           Listed{"|   0  NVIDIA B200                    On  |   00000000:9D:00.0 Off |      0 |\n"
+                  "| N/A   31C    P0            172W / 1000W |  0MiB / 183359MiB |  0%  Default |\n",
+                  "NV18", "b200-sxm-180gb"},
+           Listed{"|   0  NVIDIA GeForce RTX 5090        Off |   00000000:01:00.0 Off |\n", "PHB", "rtx-5090"},
+           Listed{"index, name, memory.total [MiB]\n0, NVIDIA H200, 143771 MiB\n1, NVIDIA H200, 143771 MiB\n", "NV18",
+                  "h200-sxm-141gb"},
+           Listed{"0, NVIDIA A800-SXM4-80GB, 81920 MiB\n", "NV8", "a800-sxm-80gb"},
+           Listed{"$ nvidia-smi --query-gpu=name --format=csv\nname\nNVIDIA B200\nNVIDIA B200\n", "NV18",
+                  "b200-sxm-180gb"},
+           Listed{"    Product Name                          : NVIDIA L40S\n", "SYS", "l40s"},
+           Listed{"A100-SXM-80GB\n", "NV12", "a100-sxm-80gb"},
+           Listed{"|   0  NVIDIA H100 80G...  On   | 00000000:18:00.0 Off |\n", "NV18", "h100-sxm-80gb"},
+       }) {
+    for (const std::string& whole : {text + matrix(2, relation), matrix(2, relation) + "\n" + text}) {
+      const Json node = of_matrix(whole);
+      EXPECT_EQ(node["accelerator"], id) << whole;
+      EXPECT_FALSE(node["evidence"].contains("accelerator")) << whole;
+    }
+  }
+}
+
+// A narrow column leaves both memories open.
+TEST(SmiTopo, ACutNameAllowsThoseThatBeginSo) {
+  const Json node = of_matrix("|   0  NVIDIA A100-SXM...  On   | 00000000:07:00.0 Off |\n" + matrix(8, "NV12"));
+  EXPECT_THAT(node["accelerator"].get<std::string>(), testing::StartsWith("a100-sxm-"));
+  EXPECT_EQ(node["evidence"]["accelerator"], "estimated");
+}
+
+TEST(SmiTopo, SeveralNamesAreAskedAbout) {
+  const std::string text = "0, NVIDIA H200, 143771 MiB\n1, NVIDIA B200, 183359 MiB\n" + matrix(2, "NV18");
+  try {
+    of_matrix(text);
+    ADD_FAILURE() << "one of two was taken";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("names several accelerators: NVIDIA H200, NVIDIA B200"));
+  }
+  EXPECT_EQ(of_matrix(text, {"n", "b200-sxm-180gb", "", {}})["accelerator"], "b200-sxm-180gb");
+}
+
 TEST(SmiTopo, AModelThatTheCatalogueLacksIsAskedFor) {
   const std::string text = "GPU 0: NVIDIA A900-SXM4-80GB (UUID: GPU-1)\n" + matrix(8, "NV8");
   try {
