@@ -84,6 +84,7 @@ std::vector<MeasuredStep> steps_of_rows(const StepOptions& options, Session& ses
 Seconds step_of_log(const std::string& log, const Scenario& scenario, const std::string& name) {
   MeasuredResults run = read_measured(log, MeasuredFormat::automatic, {});
   count_devices(run, static_cast<int>(scenario.devices()));
+  settle_tokens(run, scenario.seq_len, static_cast<int>(scenario.devices()), log);
   require_batch(run, scenario.spec.workload.global_batch, log, name);
   const std::optional<Seconds> step = measured_step(run, scenario);
   if (!step) refuse_option(log, "holds neither step times nor throughput", "\"step_time: …\", or --step-time");

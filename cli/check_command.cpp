@@ -169,7 +169,9 @@ CheckReport measured_report(const CheckOptions& options, const Tolerances& toler
   const Degrees& degrees = forecasts.front().prediction->degrees;
   require_batch(run, degrees.dp * degrees.micro_batch * degrees.micro_batches, options.measured,
                 options.scenarios.front());
-  count_devices(run, forecasts.front().prediction->devices);
+  const Prediction& forecast = *forecasts.front().prediction;
+  count_devices(run, forecast.devices);
+  settle_tokens(run, forecast.tokens_per_s / forecast.samples_per_s, forecast.devices, options.measured);
   const auto warmup = options.warmup < 0 ? std::nullopt : std::optional<std::size_t>(options.warmup);
   ScenarioCheck check =
       check_against_measured(options.scenarios.front(), *forecasts.front().prediction, run, tolerances, warmup);

@@ -135,6 +135,7 @@ bool take_series(MeasuredResults& run, const std::string& metric, const std::str
     run.notes.push_back(
         fmt::format("{}: {} of {} samples are no number above 0 and do not count", metric, left_out, all));
   run.samples[metric] = std::move(sound);
+  run.from[metric] = series;
   return true;
 }
 
@@ -211,6 +212,22 @@ void choose_series(MeasuredResults& run, const NamedSeries& series, const std::v
     diagnostics.error("", "holds no series under a name that is known",
                       series.empty() ? std::string("is this what a training run writes?")
                                      : "name one: --series step_time_s=NAME; " + expected_one_of(names_in(series)));
+}
+
+/// The Trainer's tokens a second, unless asked for, are of one device or of all: settle_tokens tells which.
+void set_apart_trainers_tokens(MeasuredResults& run, const NamedSeries& series, const std::vector<SeriesName>& names) {
+  const auto taken = run.from.find("tokens_per_s");
+  if (taken == run.from.end() || without_group(taken->second) != kTrainersTokens) return;
+  for (const SeriesName& name : names) {
+    if (name.series != taken->second) continue;
+    if (name.metric != "tokens_per_s") run.samples.erase("tokens_per_s");
+    return;
+  }
+  run.trainers_tokens_per_s = run.samples.extract("tokens_per_s").mapped();
+  std::erase(run.notes, fmt::format("tokens_per_s is \"{}\"", taken->second));
+  run.counts_all_tokens = std::any_of(series.begin(), series.end(), [](const auto& one) {
+    return without_group(one.first) == "num_input_tokens_seen";
+  });
 }
 
 bool has_event_files(const std::filesystem::path& folder) {
@@ -369,6 +386,7 @@ MeasuredResults read_measured(const std::filesystem::path& place, MeasuredFormat
   diagnostics.throw_if_faulty();
   choose_series(run, series, names, diagnostics);
   diagnostics.throw_if_faulty();
+  set_apart_trainers_tokens(run, series, names);
   return run;
 }
 

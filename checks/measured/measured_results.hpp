@@ -40,13 +40,20 @@ std::size_t count_of(const SampleParts& parts);
 struct MeasuredResults {
   MeasuredFormat format = MeasuredFormat::automatic;
   std::map<std::string, SampleParts> samples;
-  std::set<long> global_batches;         ///< that the log names
-  SampleParts samples_per_s_per_device;  ///< where the source counts those of each device
-  std::vector<std::string> notes;        ///< what was taken for what
+  std::map<std::string, std::string> from;  ///< series of the source, by metric
+  std::set<long> global_batches;            ///< that the log names
+  SampleParts samples_per_s_per_device;     ///< where the source counts those of each device
+  SampleParts trainers_tokens_per_s;        ///< of each device or of all, as the Trainer was told: see settle_tokens
+  bool counts_all_tokens = false;           ///< the Trainer gathers what every device has read
+  std::vector<std::string> notes;           ///< what was taken for what
 };
 
 /// Name of a series of the samples of one device, which no check compares (MeasuredResults::samples_per_s_per_device).
 inline constexpr std::string_view kSamplesOfDevice = "samples_per_s_per_device";
+
+/// transformers' Trainer writes tokens a second of each device (include_tokens_per_second) or of all
+/// (include_num_input_tokens_seen) under one name.
+inline constexpr std::string_view kTrainersTokens = "train_tokens_per_second";
 
 /// Series of numbers under the names that their source gives them; NaN stands for what is no number.
 using NamedSeries = std::map<std::string, SampleParts>;

@@ -19,6 +19,11 @@ std::optional<double> steady_median(const MeasuredResults& run, const std::strin
   return quantile(steady, 0.5);
 }
 
+/// The last sample, which in the Trainer's logs is of the whole run.
+std::optional<double> last_of(const SampleParts& parts) {
+  return parts.empty() || parts.back().empty() ? std::nullopt : std::optional(parts.back().back());
+}
+
 }  // namespace
 
 void require_batch(const MeasuredResults& run, long global_batch, const std::string& file,
@@ -41,6 +46,29 @@ void count_devices(MeasuredResults& run, int devices) {
     for (double& rate : part) rate *= devices;
   run.samples["samples_per_s"] = std::move(all);
   run.notes.push_back(fmt::format("samples_per_s: those of each device × {} devices", devices));
+}
+
+void settle_tokens(MeasuredResults& run, double tokens_of_sample, int devices, const std::string& file) {
+  if (run.trainers_tokens_per_s.empty()) return;
+  const SampleParts tokens = std::move(run.trainers_tokens_per_s);
+  run.trainers_tokens_per_s.clear();
+  const auto rates = run.samples.find("samples_per_s");
+  const auto samples = rates == run.samples.end() ? std::nullopt : last_of(rates->second);
+  // Rates have three digits behind the point, and last batches may be smaller.
+  constexpr double kRounding = 1.02;
+  const bool of_device =
+      samples && !run.counts_all_tokens && *last_of(tokens) * devices <= *samples * tokens_of_sample * kRounding;
+  if (samples || run.counts_all_tokens) {
+    run.samples[of_device ? "tokens_per_s_per_gpu" : "tokens_per_s"] = tokens;
+    run.notes.push_back(fmt::format("\"{}\" is taken to be of {}", kTrainersTokens,
+                                    of_device ? "each device, which leaves as many for the others" : "all devices"));
+    return;
+  }
+  const std::string two = fmt::format("\"{}\" may be of one device or of all", kTrainersTokens);
+  const std::string way =
+      fmt::format("--series tokens_per_s_per_gpu={0} or --series tokens_per_s={0} says which", kTrainersTokens);
+  if (run.samples.empty()) throw InputError({{file, "", two, way}});
+  run.notes.push_back(fmt::format("{} and does not count: {}", two, way));
 }
 
 std::optional<Seconds> measured_step(const MeasuredResults& run, const Scenario& scenario) {

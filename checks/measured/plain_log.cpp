@@ -142,7 +142,7 @@ constexpr std::array kLineFigures{
     LineFigure{"images/sec", R"(\bimages/sec: ([0-9.]+) \+/- )", kImagesOfStep},
     // transformers' Trainer, log_metrics: "  train_samples_per_second =     40.5".
     LineFigure{"train_samples_per_second", R"((?:^|\s)train_samples_per_second +=\s*([0-9.,]+)\s*$)", "samples_per_s"},
-    LineFigure{"train_tokens_per_second", R"((?:^|\s)train_tokens_per_second +=\s*([0-9.,]+)\s*$)", "tokens_per_s"},
+    LineFigure{"train_tokens_per_second", R"((?:^|\s)train_tokens_per_second +=\s*([0-9.,]+)\s*$)", kTrainersTokens},
 };
 
 /// Evaluations write lines of the same layout.
@@ -198,7 +198,8 @@ constexpr std::array kPlainKeys{
     PlainKey{"throughput/device/mfu: ", "mfu"},
     // transformers' Trainer prints a dictionary of Python at the end (trainer_utils.py: speed_metrics).
     PlainKey{"'train_samples_per_second': ", "samples_per_s"},
-    PlainKey{"'train_tokens_per_second': ", "tokens_per_s"},
+    PlainKey{"'train_tokens_per_second': ", kTrainersTokens},
+    PlainKey{"'num_input_tokens_seen': ", "num_input_tokens_seen"},
     // Axolotl's among it, callbacks/tokens_per_second.py.
     PlainKey{"'tokens_per_second_per_gpu': ", "tokens_per_s_per_gpu"},
     PlainKey{"'tokens/train_per_sec_per_gpu': ", "tokens_per_s_per_gpu"},

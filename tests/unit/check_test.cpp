@@ -266,6 +266,35 @@ TEST(Measured, SamplesOfADeviceAreCountedForAll) {
   EXPECT_THAT(samples_of(run, "samples_per_s"), ElementsAre(30, 45));
 }
 
+// include_tokens_per_second counts a device's own batches, include_num_input_tokens_seen those of all, under one name.
+TEST(Measured, TheTrainersTokensAreOfADeviceOrOfAllAsItsSamplesTell) {
+  const ScratchFolder folder;
+  const auto settled = [&](const std::string& name, const std::string& text) {
+    write_file(folder / name, text);
+    MeasuredResults run = measured(folder / name);
+    settle_tokens(run, 4096, 8, name);
+    return run;
+  };
+  const std::string end = "{'train_runtime': 250.0, 'train_samples_per_second': 12.8, 'train_tokens_per_second': ";
+  MeasuredResults run = settled("a.log", end + "6553.6}\n");
+  EXPECT_THAT(samples_of(run, "tokens_per_s_per_gpu"), ElementsAre(6553.6));
+  EXPECT_FALSE(run.samples.contains("tokens_per_s"));
+  EXPECT_THAT(run.notes, testing::Contains(HasSubstr("of each device")));
+  run = settled("b.log", end + "52428.8}\n");
+  EXPECT_THAT(samples_of(run, "tokens_per_s"), ElementsAre(52428.8));
+  run = settled("c.log", "{'loss': 1.5, 'num_input_tokens_seen': 4096000}\n" + end + "6553.6}\n");
+  EXPECT_THAT(samples_of(run, "tokens_per_s"), ElementsAre(6553.6)) << "short sequences, gathered";
+  run = settled("d.csv", "step_time_s,train_tokens_per_second\n2,6553.6\n");
+  EXPECT_THAT(run.notes, testing::Contains(HasSubstr("may be of one device or of all")));
+  EXPECT_FALSE(run.samples.contains("tokens_per_s"));
+  EXPECT_THROW(settled("e.csv", "train_tokens_per_second\n6553.6\n"), InputError);
+  run =
+      read_measured(folder / "e.csv", MeasuredFormat::automatic, {{"tokens_per_s_per_gpu", "train_tokens_per_second"}});
+  settle_tokens(run, 4096, 8, "e.csv");
+  EXPECT_THAT(samples_of(run, "tokens_per_s_per_gpu"), ElementsAre(6553.6));
+  EXPECT_EQ(run.samples.size(), 1U);
+}
+
 TEST(Measured, OfSeveralSeriesOfAMetricOneCountsAndTheOthersAreNamed) {
   const ScratchFolder folder;
   write_file(folder / "a.csv", "step_time_s,step_time_ms\n2,3000\n");
