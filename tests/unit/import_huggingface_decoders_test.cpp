@@ -151,6 +151,23 @@ TEST(HuggingFaceDecoders, WindowsOfUnknownTypesCountWhereLayersAreListed) {
   EXPECT_FALSE(of(config.dump()).model["transformer"].contains("window"));
 }
 
+// Passes over the same layers multiply the work and not the weights (Ouro).
+TEST(HuggingFaceDecoders, PassesThroughTheLayersShareWeights) {
+  Json config = Json::parse(R"({"model_type":"ouro","architectures":["OuroForCausalLM"],"hidden_size":2048,
+    "intermediate_size":5632,"num_hidden_layers":24,"num_attention_heads":16,"vocab_size":49152,"rms_norm_eps":1e-6,
+    "max_position_embeddings":65536,"total_ut_steps":4,"some_passes":3,"some_rate":0.5})");
+  const ImportedModel looped = of(config.dump());
+  EXPECT_EQ(looped.model["transformer"]["layers"], 96);
+  EXPECT_EQ(looped.model["transformer"]["hidden_groups"], 24);
+  EXPECT_THAT(looped.notes, testing::Contains(testing::AllOf(HasSubstr("may change what is computed"),
+                                                             HasSubstr("not used: some_passes"))));
+  EXPECT_THAT(looped.notes, testing::Contains("unknown keys, not used: some_rate"));
+  config["total_ut_steps"] = 1;
+  const ImportedModel once = of(config.dump());
+  EXPECT_EQ(once.model["transformer"]["layers"], 24);
+  EXPECT_EQ(once.parameters, looped.parameters);
+}
+
 // The language model of a model that sees need not name its class; one that sees alone has other sizes.
 TEST(HuggingFaceDecoders, SectionsOfUnknownTypesAreTakenForLlamas) {
   const std::string text = R"("hidden_size":2048,"intermediate_size":6144,"num_hidden_layers":2,

@@ -12,6 +12,7 @@
 #include "calibration/importers/models/huggingface_compressed.hpp"
 #include "calibration/importers/models/huggingface_experts.hpp"
 #include "calibration/importers/models/huggingface_halves.hpp"
+#include "calibration/importers/models/huggingface_layers.hpp"
 #include "calibration/importers/models/huggingface_layout.hpp"
 #include "calibration/importers/models/huggingface_params.hpp"
 #include "calibration/importers/models/huggingface_part.hpp"
@@ -31,15 +32,14 @@ constexpr std::array kSigns{"model_type", "architectures", "text_config", "num_h
 
 class HuggingFaceReader {
  public:
-  /// `pointer`: of the object that describes the language model within the file.
-  HuggingFaceReader(const Json& config, const HuggingFaceType& type, std::string pointer, std::string id,
-                    Diagnostics& diagnostics)
-      : layout_(usual_layout(config, type, !pointer.empty(), notes_)),
-        reader_(config_, pointer, diagnostics),
+  HuggingFaceReader(const HuggingFacePart& part, std::string id, Diagnostics& diagnostics)
+      : layout_(usual_layout(part.config, *part.type, !part.pointer.empty(), notes_)),
+        reader_(config_, part.pointer, diagnostics),
         diagnostics_(diagnostics),
-        pointer_(std::move(pointer)),
+        pointer_(part.pointer),
         id_(std::move(id)),
-        type_(type) {}
+        type_(*part.type),
+        is_guess_(!part.note.empty()) {}
 
   ImportedModel read(std::optional<int> seq_len) {
     sizes();
@@ -483,6 +483,7 @@ class HuggingFaceReader {
     // Text attends to what is before it; "all", or true, makes an encoder of a decoder.
     if (const Json both = config_.value("use_bidirectional_attention", Json()); both == "vision" || both == false)
       reader_.ignore({"use_bidirectional_attention"});
+    loop_layers(reader_, shape_, notes_);
     if (!type_.left_out.empty()) notes_.emplace_back(type_.left_out);
     if (type_.sinks) notes_.emplace_back("attention's sinks are not counted");
     reader_.ignore(huggingface_harmless_keys());
@@ -500,7 +501,8 @@ class HuggingFaceReader {
                  {"sources", {{"transformer", "config.json of " + id_}}}};
     reader_.refuse_misspelt(layout_.stated);
     refuse_unread_experts(config_, reader_.unknown(), pointer_, diagnostics_);
-    if (const std::string unknown = unknown_note(reader_.unknown()); !unknown.empty()) notes_.push_back(unknown);
+    const std::vector<std::string> unread = unread_key_notes(config_, reader_.unknown(), is_guess_);
+    notes_.insert(notes_.end(), unread.begin(), unread.end());
     out.notes = std::move(notes_);
     return out;
   }
@@ -512,6 +514,7 @@ class HuggingFaceReader {
   Diagnostics& diagnostics_;
   std::string pointer_, id_;
   const HuggingFaceType& type_;
+  const bool is_guess_;  ///< the type is not known, and taken for another
   Json shape_ = Json::object();
   std::string family_ = "decoder";
   int hidden_ = 0, heads_ = 0, positions_ = 0;
@@ -535,8 +538,7 @@ ImportedModel import_transformers(const Json& config, const HuggingFaceName& nam
                                   Diagnostics& diagnostics) {
   const HuggingFacePart found = language_model_of(config, diagnostics);
   diagnostics.throw_if_faulty();
-  ImportedModel out =
-      HuggingFaceReader(found.config, *found.type, found.pointer, id_of(config, name.id), diagnostics).read(seq_len);
+  ImportedModel out = HuggingFaceReader(found, id_of(config, name.id), diagnostics).read(seq_len);
   if (!found.note.empty()) out.notes.push_back(found.note);
   if (found.is_part())
     out.notes.emplace_back("the language model alone: what sees images or hears is left out, and so are its tokens");

@@ -1,5 +1,7 @@
 #include "calibration/importers/models/huggingface_layers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -113,6 +115,18 @@ void usual_layers(Json& config) {
   take_expert_layers(config);
   take_heads_by_layer(config);
   take_window_heads(config);
+}
+
+void loop_layers(ConfigReader& reader, Json& shape, std::vector<std::string>& notes) {
+  const auto passes = reader.whole("total_ut_steps");
+  if (!passes || *passes == 1) return;
+  const int layers = shape.value("layers", 0);
+  shape["hidden_groups"] = layers;
+  shape["layers"] = layers * *passes;
+  notes.push_back(fmt::format(
+      "total_ut_steps: a sample goes {} times through the {} layers, counted as {} layers that share weights; losses "
+      "behind earlier passes are not counted",
+      *passes, layers, layers * *passes));
 }
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "calibration/importers/models/config_reader.hpp"
 #include "fields/plain_text.hpp"
 
 namespace stepcast {
@@ -132,6 +133,23 @@ HuggingFacePart language_model_of(const Json& config, Diagnostics& diagnostics) 
   diagnostics.error(child_pointer(out.pointer, "model_type"),
                     name.empty() ? "missing" : fmt::format("found \"{}\"", name),
                     lacks.empty() ? near_type(name, out.config) : fmt::format("its {} are not described here", lacks));
+  return out;
+}
+
+std::vector<std::string> unread_key_notes(const Json& config, std::vector<std::string> keys, bool is_guess) {
+  std::vector<std::string> out;
+  const auto may_add = [&](const std::string& key) {
+    const Json& value = config.at(key);
+    if (key.ends_with("_id") || key.ends_with("_index")) return false;  // of tokens
+    return value.is_structured() ? !value.empty() : value.is_number_integer() && value.get<long>() > 1;
+  };
+  const auto rest = is_guess ? std::stable_partition(keys.begin(), keys.end(), may_add) : keys.begin();
+  if (rest != keys.begin())
+    out.push_back(fmt::format(
+        "keys that may change what is computed, even where the parameters are those published, not used: {}",
+        fmt::join(keys.begin(), rest, ", ")));
+  keys.erase(keys.begin(), rest);
+  if (std::string note = unknown_note(keys); !note.empty()) out.push_back(std::move(note));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "calibration/importers/models/huggingface_types.hpp"
 #include "fields/json_text.hpp"
@@ -22,5 +23,9 @@ struct HuggingFacePart {
 /// section of such sizes, is taken for Llama's kin with a note. Another is a fault that says what its model has beyond
 /// the description, where that is known, or the nearest type.
 HuggingFacePart language_model_of(const Json& config, Diagnostics& diagnostics);
+
+/// What is said of keys that nothing reads. In a file whose type is only taken for another, those with a number or a
+/// structure may add to the work, which a number of parameters does not show.
+std::vector<std::string> unread_key_notes(const Json& config, std::vector<std::string> keys, bool is_guess);
 
 }  // namespace stepcast
