@@ -386,7 +386,7 @@ void check_compact(const CompactShape& shape, const std::string& at, Diagnostics
                                                 narrow, windows));
   double in_matrices = 0;
   for (const WeightMatrix& matrix : shape.weight_matrices) in_matrices += matrix.rows * matrix.columns * matrix.count;
-  if (in_matrices > shape.parameters_M * 1e6)
+  if (in_matrices > shape.parameters_M * 1e6 * (1 + kRounding))
     d.error(at + "/weight_matrices",
             fmt::format("found {:.6g} million elements in all, expected at most parameters_M ({})", in_matrices / 1e6,
                         shape.parameters_M));

@@ -54,6 +54,17 @@ TEST_F(ImportOnnx, ANetworkOfOnesOwnIsPredicted) {
   EXPECT_NEAR(shape.at("streaming_passes").get<double>(), (19 * 65536 + 2 * (65536 + 64)) / (2 * 65536 + 1000.0), 1e-3);
 }
 
+// A product and nothing else reads and writes no elements by itself.
+TEST_F(ImportOnnx, OneProductIsANetwork) {
+  const Json shape = shape_of(made("line", R"(ir_version: 8 opset_import { version: 13 } graph { name: "line"
+    input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } dim { dim_value: 1711 } } } } }
+    output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } dim { dim_value: 1153 } } } } }
+    initializer { name: "w" data_type: 1 dims: [1711, 1153] }
+    node { op_type: "MatMul" name: "product" input: ["x", "w"] output: "y" } })"));
+  EXPECT_EQ(shape.at("streaming_passes"), 0);
+  EXPECT_NEAR(shape.at("parameters_M").get<double>(), 1711 * 1153 / 1e6, 1e-9);
+}
+
 TEST_F(ImportOnnx, WhatIsNoOnnxFileIsOneErrorEach) {
   const std::filesystem::path file = made("half", residual());
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);

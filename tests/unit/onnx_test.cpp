@@ -358,6 +358,27 @@ TEST(Onnx, StepsThroughRecurrences) {
   expect_close(shape.gemm_GFLOPs * 1e9, 2.0 * 10 * 64 * (8 + 16));
 }
 
+// A network of nothing but matrices has as many parameters as these, whatever the fifth digit.
+TEST(Onnx, ParametersAreNoFewerThanThoseInMatrices) {
+  for (const double width : {1711.0, 1713.0, 1717.0}) {
+    const CompactShape shape = Graph()
+                                   .input("x", {1, width})
+                                   .weight("w", {width, 1153})
+                                   .node("MatMul", {"x", "w"}, "y", {1, 1153})
+                                   .count()
+                                   .shape;
+    EXPECT_GE(shape.parameters_M * 1e6 * (1 + 1e-9), width * 1153);
+    EXPECT_NEAR(shape.parameters_M * 1e6, width * 1153, 100);
+    Model model;
+    model.id = "net";
+    model.family = ModelFamily::compact;
+    model.compact = shape;
+    Diagnostics diagnostics("net.onnx");
+    check_model(model, "", diagnostics);
+    diagnostics.throw_if_faulty();
+  }
+}
+
 /// Fresh norms are alike, so exporters keep one and name the others by Identity; a matrix is named so where it is tied.
 TEST(Onnx, CountsCopiesOfVectorsAndTiedMatricesOnce) {
   const Sizes whole{1, 4, 8};

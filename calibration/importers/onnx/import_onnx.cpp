@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "calibration/importers/onnx/onnx_network.hpp"
 #include "models/workload/operators.hpp"
 #include "sim/protocol/exit_code.hpp"
@@ -35,12 +37,16 @@ Json graph_text(const std::filesystem::path& file, const std::map<std::string, i
                      "a model that onnx.checker accepts"}});
 }
 
-/// Keys of a compact network that say something.
+/// Keys of a compact network that say something, and those that none may lack.
 Json described(const CompactShape& shape) {
+  const Json required = CompactShape::fields().schema().at("required");
+  const auto is_required = [&](const std::string& key) {
+    return std::find(required.begin(), required.end(), Json(key)) != required.end();
+  };
   const Json all = CompactShape::fields().write(shape), standard = CompactShape::fields().write(CompactShape{});
   Json out = Json::object();
   for (const auto& [key, value] : all.items())
-    if (!standard.contains(key) || standard.at(key) != value) out[key] = value;
+    if (!standard.contains(key) || standard.at(key) != value || is_required(key)) out[key] = value;
   return out;
 }
 

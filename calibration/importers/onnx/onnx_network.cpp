@@ -88,6 +88,13 @@ double rounded(double value) {
   return std::round(value * scale) / scale;
 }
 
+/// Rounded, all parameters may come to fewer than those in matrices: then they are what these come to.
+void round_parameters(CompactShape& shape) {
+  double in_matrices = 0;
+  for (const WeightMatrix& matrix : shape.weight_matrices) in_matrices += matrix.rows * matrix.columns * matrix.count;
+  shape.parameters_M = std::max(rounded(shape.parameters_M / kMega), in_matrices / kMega);
+}
+
 /// The narrow ones by their channels. Rounded each for itself, they may come to more than all windows: those are then
 /// what they come to.
 void add_narrow_windows(CompactShape& shape, const std::map<double, double>& flops, double samples) {
@@ -112,7 +119,7 @@ CompactShape of_one_sample(Totals& totals, double samples) {
   if (totals.channels_of_flops > 0)
     shape.grouped_channels = rounded(totals.shape.grouped_GFLOPs / totals.channels_of_flops);
   add_narrow_windows(shape, totals.windows, samples);
-  shape.parameters_M = rounded(shape.parameters_M / kMega);
+  round_parameters(shape);
   shape.largest_tensor_M = rounded(shape.largest_tensor_M / kMega);
   shape.activation_Melements = rounded(elements / samples / kMega);
   shape.streaming_passes = rounded(totals.passes / elements);
