@@ -65,6 +65,23 @@ TEST_F(ImportOnnx, OneProductIsANetwork) {
   EXPECT_NEAR(shape.at("parameters_M").get<double>(), 1711 * 1153 / 1e6, 1e-9);
 }
 
+// Exporters fold the transpose of shared embeddings into a second weight.
+TEST_F(ImportOnnx, EmbeddingsThatTheOutputSharesCountOnce) {
+  const auto network = [&](const std::string& name, const std::string& head) {
+    return shape_of(made(name, R"(ir_version: 8 opset_import { version: 13 } graph { name: "words"
+      input { name: "ids" type { tensor_type { elem_type: 7 shape { dim { dim_value: 1 } dim { dim_value: 4 } } } } }
+      output { name: "y" type { tensor_type { elem_type: 1
+        shape { dim { dim_value: 1 } dim { dim_value: 4 } dim { dim_value: 3 } } } } }
+      initializer { name: "table" data_type: 1 dims: [3, 2] float_data: [1, 2, 3, 4, 5, 6] }
+      initializer { name: "head" data_type: 1 dims: [2, 3] float_data: [)" +
+                                   head + R"(] }
+      node { op_type: "Gather" name: "look" input: ["table", "ids"] output: "x" }
+      node { op_type: "MatMul" name: "product" input: ["x", "head"] output: "y" } })"));
+  };
+  EXPECT_DOUBLE_EQ(network("tied", "1, 3, 5, 2, 4, 6").at("parameters_M").get<double>(), 6e-6);
+  EXPECT_DOUBLE_EQ(network("apart", "1, 3, 5, 2, 4, 7").at("parameters_M").get<double>(), 12e-6);
+}
+
 TEST_F(ImportOnnx, WhatIsNoOnnxFileIsOneErrorEach) {
   const std::filesystem::path file = made("half", residual());
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);

@@ -32,6 +32,10 @@ class Graph {
         {{"operator", kind}, {"name", output}, {"inputs", inputs}, {"outputs", {output}}, {"attributes", attributes}});
     return value(output, sizes);
   }
+  Graph& tie(const char* name, const char* other) {
+    text_["values"][name]["tied_to"] = other;
+    return *this;
+  }
   Graph& of_unknown_size(const char* name) {
     text_["values"][name]["sizes"] = nullptr;
     return *this;
@@ -397,6 +401,20 @@ TEST(Onnx, CountsCopiesOfVectorsAndTiedMatricesOnce) {
   for (const auto& [name, weight] : graph.weights()) elements += weight.elements();
   EXPECT_EQ(elements, 64 + 8 + 8);
   EXPECT_TRUE(graph.value("tied").weight);
+}
+
+// Embeddings that the output shares come as two weights; layers that began alike as one.
+TEST(Onnx, WeightsThatAreSharedCountOnceAndAreNamed) {
+  Graph graph;
+  graph.input("ids", {1, 4}).weight("table", {50, 8}).weight("head", {8, 50}).weight("w", {8, 8});
+  graph.node("Gather", {"table", "ids"}, "x", {1, 4, 8}).node("MatMul", {"x", "w"}, "a", {1, 4, 8});
+  graph.node("MatMul", {"a", "w"}, "b", {1, 4, 8}).node("MatMul", {"b", "head"}, "y", {1, 4, 50});
+  EXPECT_NEAR(graph.count().shape.parameters_M * 1e6, 400 + 400 + 64, 1e-6);
+  graph.tie("head", "table");
+  const OnnxNetwork tied = graph.count();
+  EXPECT_NEAR(tied.shape.parameters_M * 1e6, 400 + 64, 1e-6);
+  EXPECT_THAT(tied.notes, testing::Contains(HasSubstr("\"head\" holds the numbers of \"table\"")));
+  EXPECT_THAT(tied.notes, testing::Contains(HasSubstr("1 weights go into 2 products")));
 }
 
 TEST(Onnx, SaysWhatItCannotCount) {

@@ -22,6 +22,7 @@ OnnxValue value_of(const Json& text) {
   const std::string kind = text.value("kind", "");
   out.weight = out.real && kind == "weight";
   out.constant = !out.weight && !kind.empty();
+  out.tied_to = text.value("tied_to", "");
   const Json& sizes = text.at("sizes");
   const auto unknown = [](const Json& size) { return !size.is_number() || size.get<double>() < 0; };
   out.known = sizes.is_array() && std::none_of(sizes.begin(), sizes.end(), unknown);
@@ -81,7 +82,8 @@ void OnnxGraph::resolve_weights() {
     return name.empty() || value(name).weight || value(name).constant || !value(name).real;
   };
   for (const auto& [name, tensor] : values_)
-    if (tensor.weight && tensor.elements() > 1 && statistics.count(name) == 0) weights_[name] = tensor;
+    if (tensor.weight && tensor.tied_to.empty() && tensor.elements() > 1 && statistics.count(name) == 0)
+      weights_[name] = tensor;
   std::vector<OnnxNode> kept;
   for (OnnxNode& node : nodes) {
     const bool derived = is_view(node) && !node.inputs.empty() && value(node.inputs[0]).weight &&
@@ -90,13 +92,14 @@ void OnnxGraph::resolve_weights() {
       kept.push_back(std::move(node));
       continue;
     }
-    const OnnxValue& from = value(node.inputs[0]);
+    const OnnxValue from = value(node.inputs[0]);
     const bool copy = node.is("Identity") && from.sizes.size() < 2;
     for (const std::string& output : node.outputs) {
       OnnxValue& tensor = values_[output];
       if (node.is("Identity")) tensor = from;
       tensor.weight = true;
       tensor.constant = false;
+      tensor.view_of = from.view_of.empty() ? node.inputs[0] : from.view_of;
       if (copy && statistics.count(output) == 0) weights_[output] = tensor;
     }
   }

@@ -16,6 +16,8 @@ struct OnnxValue {
   bool real = false;          ///< floating-point
   bool weight = false;        ///< trained, or a view of what is
   bool constant = false;
+  std::string view_of;  ///< the weight that a view is of
+  std::string tied_to;  ///< another weight that holds the same numbers, for both are trained as one
   [[nodiscard]] double elements() const;
   /// What the network works on: neither weights nor constants nor indices.
   [[nodiscard]] bool is_activation() const { return real && !weight && !constant; }

@@ -195,6 +195,32 @@ void add_all(Totals& totals, const OnnxGraph& graph, std::vector<Fault>& faults,
   totals.mixed_passes += branch_gradients(graph, widths);
 }
 
+/// What was counted once: a weight of two names, and one that several products take. Exporters write weights of equal
+/// numbers once, as fresh copies of a layer have them (nn.TransformerEncoder).
+void note_shared_weights(OnnxNetwork& network, const OnnxGraph& graph) {
+  std::map<std::string, int> products;
+  for (const OnnxNode& node : graph.nodes) {
+    if (!is_product(node)) continue;
+    for (const std::string& input : node.inputs) {
+      const OnnxValue& value = graph.value(input);
+      if (!value.weight) continue;
+      if (!value.tied_to.empty())
+        network.notes.push_back(fmt::format(
+            "\"{}\" holds the numbers of \"{}\": taken as one weight that both ends share", input, value.tied_to));
+      const std::string& name = value.view_of.empty() ? input : value.view_of;
+      if (graph.value(name).sizes.size() > 1) ++products[name];
+    }
+  }
+  int shared = 0, all = 0;
+  for (const auto& [name, count] : products)
+    if (count > 1) ++shared, all += count;
+  if (shared > 0)
+    network.notes.push_back(
+        fmt::format("{} weights go into {} products and are counted once: where layers only began as copies of one "
+                    "another, export them trained or initialized apart",
+                    shared, all));
+}
+
 void note_what_is_missing(OnnxNetwork& network, const Totals& totals, const OnnxGraph& graph) {
   for (const auto& [kind, count] : totals.without_rule)
     network.notes.push_back(fmt::format("{} × {}: no rule says what it moves; counted as nothing", count, kind));
@@ -232,6 +258,7 @@ OnnxNetwork count_network(OnnxGraph graph, const std::string& file) {
   network.shape = of_one_sample(totals, network.samples);
   add_data(network, graph);
   note_what_is_missing(network, totals, graph);
+  note_shared_weights(network, graph);
   return network;
 }
 

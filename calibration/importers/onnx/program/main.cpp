@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "calibration/importers/onnx/program/inferred_model.hpp"
+#include "calibration/importers/onnx/program/tied_weights.hpp"
 
 // Prints an ONNX file's operators, and the sizes of what goes between them, as JSON. Exit code 2 with an object of
 // "found" and "expected" where the file is not usable.
@@ -72,12 +74,13 @@ bool gives_constants(const onnx::NodeProto& node, const json& values) {
   return node.input_size() > 0 && std::all_of(node.input().begin(), node.input().end(), constant);
 }
 
-json graph_text(const onnx::GraphProto& graph) {
+json graph_text(const onnx::GraphProto& graph, const std::filesystem::path& folder) {
   json values = json::object(), inputs = json::array(), nodes = json::array();
   for (const auto& value : graph.value_info()) values[value.name()] = value_text(value);
   for (const auto& value : graph.output()) values[value.name()] = value_text(value);
   for (const auto& value : graph.input()) values[value.name()] = value_text(value);
   for (const auto& tensor : graph.initializer()) values[tensor.name()] = tensor_text(tensor, "weight");
+  for (const auto& [name, other] : stepcast::onnx_graph::tied_weights(graph, folder)) values[name]["tied_to"] = other;
   for (const auto& value : graph.input())
     if (!values[value.name()].contains("kind")) inputs.push_back(value.name());
   for (const auto& node : graph.node()) {
@@ -128,7 +131,8 @@ int main(int count, char** words) {
   for (int i = 2; i < count; i += 2)
     if (std::string_view(words[i]) != "--dim" || !read_dimension(words[i + 1], dimensions)) return usage();
   try {
-    print(graph_text(stepcast::onnx_graph::inferred_model(words[1], dimensions).graph()));
+    const std::filesystem::path folder = std::filesystem::path(words[1]).parent_path();
+    print(graph_text(stepcast::onnx_graph::inferred_model(words[1], dimensions).graph(), folder));
   } catch (const BadModel& fault) {
     print({{"found", fault.what()}, {"expected", fault.expected()}});
     return kBadInput;
