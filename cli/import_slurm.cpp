@@ -5,6 +5,7 @@
 #include "calibration/importers/hostlist.hpp"
 #include "calibration/importers/slurm_fabric.hpp"
 #include "calibration/importers/text_file.hpp"
+#include "calibration/importers/wiring.hpp"
 #include "cli/import_kinds.hpp"
 #include "cli/number_option.hpp"
 
@@ -17,8 +18,14 @@ struct SlurmOptions {
   double nic_Gbps = 0, oversubscription = 1;
 };
 
-SlurmFabricHints hints_of(const SlurmOptions& options, Session& session) {
-  SlurmFabricHints out;
+struct SlurmRequest {
+  SlurmFabricHints hints;
+  SlurmRack rack;
+};
+
+SlurmRequest request_of(const SlurmOptions& options, Session& session) {
+  SlurmRequest request;
+  SlurmFabricHints& out = request.hints;
   out.root = options.root;
   out.oversubscription = options.oversubscription;
   Diagnostics diagnostics("stepcast import");
@@ -33,10 +40,26 @@ SlurmFabricHints hints_of(const SlurmOptions& options, Session& session) {
     if (const Node* node = session.catalog().find<Node>(options.node, "--node", diagnostics)) {
       out.nics_per_node = std::max(1, node->training_nics());
       out.nic_bandwidth = node->training_bandwidth() / out.nics_per_node;
+      request.rack = {node->id, hosts_of(*node)};
     }
   if (options.nic_Gbps > 0) out.nic_bandwidth = 1_Gbps * options.nic_Gbps;
   diagnostics.throw_if_faulty();
-  return out;
+  return request;
+}
+
+/// Hosts of the fabric are those of the file, or the racks that these are parts of.
+Imported import_fabric(SlurmTopology topology, SlurmRequest request, const std::string& file) {
+  if (request.rack.hosts > 1) {
+    Diagnostics diagnostics(file);
+    request.hints.job_hosts = racks_of_job(topology, request.hints.job_hosts, request.rack, diagnostics);
+    topology = racks_as_hosts(std::move(topology), request.rack, diagnostics);
+    diagnostics.throw_if_faulty();
+  } else if (!topology.blocks.empty() && !topology.is_of_blocks) {
+    topology.notes.emplace_back(
+        "blocks beside the switches say which hosts share NVLink: --node NODE of a rack, as gb200-nvl72, puts these "
+        "together");
+  }
+  return slurm_fabric(topology, request.hints, file);
 }
 
 }  // namespace
@@ -47,7 +70,9 @@ ImportAction prepare_slurm_topology(CLI::App& app) {
       ->type_name("SWITCH");
   app.add_option("--hosts", options->hosts, "Hosts of a job in the order of its ranks, as node[1-8,12]; default: all")
       ->type_name("HOSTLIST");
-  app.add_option("--node", options->node, "Node of the catalogue whose NICs the hosts have")->type_name("ID");
+  app.add_option("--node", options->node,
+                 "Node of the catalogue that the hosts are, or a block of hosts is (gb200-nvl72)")
+      ->type_name("ID");
   app.add_option("--nic-Gbps", options->nic_Gbps, "Rate of each NIC and cable")
       ->check(number_between(0.001, 1e5))
       ->type_name("RATE");
@@ -60,9 +85,9 @@ ImportAction prepare_slurm_topology(CLI::App& app) {
     Diagnostics diagnostics(file.string());
     const std::string text = read_utf8_description(file, diagnostics);
     diagnostics.throw_if_faulty();
-    const SlurmTopology topology = read_slurm_topology(text, diagnostics);
+    SlurmTopology topology = read_slurm_topology(text, diagnostics);
     diagnostics.throw_if_faulty();
-    return slurm_fabric(topology, hints_of(*options, session), file.string());
+    return import_fabric(std::move(topology), request_of(*options, session), file.string());
   };
 }
 

@@ -261,9 +261,25 @@ class NodeBuilder {
           "no native link is shown, though {} has them; nvidia-smi topo -mp leaves them out, topo -m does not",
           accelerator_->id));
     if (shape.kind == NodeTopology::pcie && shape.pcie_gen == 0) shape.pcie_gen = accelerator_->pcie_gen;
+    note_rack(shape);
     entry_.told("interconnect", as_json(shape));
     if (native) entry_.explain("interconnect.link_bandwidth_GBps", links_from_ + ", as wiring tells no rates");
     describe(shape);
+  }
+
+  /// One host's file shows no links to others: of an accelerator that is switched in racks alone, the host is a part.
+  void note_rack(const NodeInterconnect& shape) {
+    if (shape.kind != NodeTopology::nvswitch || wiring_.hosts > 1) return;
+    const auto is_host = [](const Node& node) { return node.interconnect.kind == NodeTopology::nvswitch; };
+    const auto is_rack = [&](const Node& node) {
+      return hosts_of(node) > 1 && node.accelerator_count == count() * hosts_of(node);
+    };
+    const Node* rack = node_with(*accelerator_, wiring_, is_rack, catalog_);
+    if (!rack || node_with(*accelerator_, wiring_, is_host, catalog_)) return;
+    notes_.push_back(fmt::format(
+        "native links of {} go on to other hosts, which the file of one does not show: {} of these are a {} of the "
+        "catalogue; in this entry they end at the host",
+        accelerator_->id, hosts_of(*rack), rack->id));
   }
 
   /// The file names no native link: what NCCL asks the driver for (NVLink) is the accelerator's and the like node's.

@@ -59,7 +59,12 @@ void SlurmDefinitions::add_block(const SlurmPlace& place, const std::string& nam
   has_blocks_ = true;
   if (!is_name(place, name, "block")) return;
   if (!nodes || nodes->empty()) return empty_blocks_.push_back(name);
-  add({place, name, names(place, nodes), {}});
+  if (blocks_.size() >= kMostSwitches) return fault(place, fmt::format("more than {} blocks", kMostSwitches));
+  blocks_.push_back({place, name, names(place, nodes), {}});
+}
+
+void SlurmDefinitions::take_blocks_as_switches() {
+  for (const SlurmDefinition& block : blocks_) add(block);
 }
 
 bool SlurmDefinitions::add_block_size(const SlurmPlace& place, std::string_view text) {
@@ -115,8 +120,6 @@ std::vector<std::string> SlurmDefinitions::names(const SlurmPlace& place,
 }
 
 bool SlurmDefinitions::is_name(const SlurmPlace& place, const std::string& name, const char* what) {
-  if (has_blocks_ && has_switches_)
-    return fault(place, "switches and blocks in one file", "a topology is a tree or of blocks"), false;
   if (name.empty()) return fault(place, "the name is empty"), false;
   if (name.find_first_of("[],") != std::string::npos)
     return fault(place, fmt::format("{} is no name of one {}", shown(name), what)), false;

@@ -32,7 +32,8 @@ class SlurmDefinitions {
   /// `nodes` and `switches` are host lists; nothing where the file has none. A switch may keep a place for some.
   void add_switch(const SlurmPlace& place, const std::string& name, const std::optional<std::string>& nodes,
                   const std::optional<std::string>& switches);
-  /// A block without hosts keeps a place for some, and is noted and left out.
+  /// A block, of hosts that share a faster network (NVLink of a rack). One without hosts keeps a place for some, and is
+  /// noted and left out.
   void add_block(const SlurmPlace& place, const std::string& name, const std::optional<std::string>& nodes);
   /// One of BlockSizes; false where it is no number above zero.
   bool add_block_size(const SlurmPlace& place, std::string_view text);
@@ -43,12 +44,15 @@ class SlurmDefinitions {
   void refuse_plugin(const SlurmPlace& place, std::string_view what, std::string_view plugin,
                      std::string suggestion = "trees and blocks are read");
 
+  /// Makes switches of the blocks, as where a file has no other.
+  void take_blocks_as_switches();
   /// Leaves out, with a note, switches that have no host below them.
   void leave_out_empty_switches();
 
   [[nodiscard]] bool ok() const { return diagnostics_.ok(); }
   [[nodiscard]] Diagnostics& diagnostics() { return diagnostics_; }
   [[nodiscard]] const std::vector<SlurmDefinition>& list() const { return list_; }
+  [[nodiscard]] const std::vector<SlurmDefinition>& blocks() const { return blocks_; }
   [[nodiscard]] const std::vector<int>& block_sizes() const { return block_sizes_; }
   [[nodiscard]] bool has_switches() const { return has_switches_; }
   [[nodiscard]] bool has_blocks() const { return has_blocks_; }
@@ -66,7 +70,7 @@ class SlurmDefinitions {
   void add(SlurmDefinition definition);
 
   Diagnostics& diagnostics_;
-  std::vector<SlurmDefinition> list_;
+  std::vector<SlurmDefinition> list_, blocks_;
   std::map<std::string, int> index_;
   std::vector<int> block_sizes_;
   std::vector<std::string> notes_, empty_blocks_, empty_switches_;

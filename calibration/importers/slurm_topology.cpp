@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "calibration/importers/hostlist.hpp"
 #include "calibration/importers/slurm_conf.hpp"
 #include "calibration/importers/slurm_yaml.hpp"
 #include "calibration/importers/text_file.hpp"
@@ -19,18 +21,34 @@ class TreeMaker {
   explicit TreeMaker(SlurmDefinitions& definitions) : definitions_(definitions) {}
 
   SlurmTopology make() {
+    check_blocks();
+    topology_.is_of_blocks = definitions_.has_blocks() && !definitions_.has_switches();
+    if (topology_.is_of_blocks) definitions_.take_blocks_as_switches();
     definitions_.leave_out_empty_switches();
     if (definitions_.list().empty()) nothing_left();
     topology_.notes = definitions_.notes();
-    if (definitions_.ok() && definitions_.has_blocks()) join_blocks();
+    if (definitions_.ok() && topology_.is_of_blocks) join_blocks();
     if (definitions_.ok()) join_switches();
     if (definitions_.ok()) check_no_cycle();
     return std::move(topology_);
   }
 
  private:
+  void check_blocks() {
+    std::set<std::string> names, hosts;
+    for (const SlurmDefinition& block : definitions_.blocks()) {
+      topology_.blocks.push_back({block.name, block.hosts});
+      if (!definitions_.has_switches()) continue;  // found as those of switches are
+      if (!names.insert(block.name).second)
+        definitions_.fault(block.place, fmt::format("block {} is defined a second time", shown(block.name)));
+      for (const std::string& host : block.hosts)
+        if (!hosts.insert(host).second)
+          definitions_.fault(block.place, fmt::format("host {} is in two blocks", shown(host)));
+    }
+  }
+
   void nothing_left() {
-    if (definitions_.has_blocks())
+    if (topology_.is_of_blocks)
       return definitions_.diagnostics().error("", "no block has hosts", "name them behind a block, as Nodes=n[1-16]");
     definitions_.diagnostics().error(
         "", definitions_.has_switches() ? "no switch has hosts below it" : "defines neither switches nor blocks",
@@ -59,7 +77,7 @@ class TreeMaker {
       tier = group(tier, static_cast<std::size_t>(each));
     }
     if (tier.size() > 1) definitions_.join("blocks", std::move(tier));
-    topology_.notes.emplace_back("blocks are taken as leaves below one network; what joins them is not told");
+    topology_.notes.emplace_back("blocks are taken to be below one network; what joins them is not told");
   }
 
   std::vector<std::string> group(const std::vector<std::string>& tier, std::size_t each) {
@@ -138,6 +156,113 @@ class TreeMaker {
 };
 
 }  // namespace
+
+namespace {
+
+/// Hosts of a rack that Slurm's blocks may leave out: with `BlockSizes=16` two of 18 are spare (NVIDIA's Mission
+/// Control and topograph write such files).
+constexpr int kSpareHosts = 2;
+
+std::map<std::string, const SlurmBlock*> blocks_by_host(const SlurmTopology& topology) {
+  std::map<std::string, const SlurmBlock*> out;
+  for (const SlurmBlock& block : topology.blocks)
+    for (const std::string& host : block.hosts) out.emplace(host, &block);
+  return out;
+}
+
+void check_sizes_of_racks(SlurmTopology& topology, const SlurmRack& rack, Diagnostics& diagnostics) {
+  bool spare = false;
+  for (const SlurmBlock& block : topology.blocks) {
+    const int hosts = static_cast<int>(block.hosts.size());
+    spare = spare || hosts < rack.hosts;
+    if (hosts <= rack.hosts && hosts + kSpareHosts >= rack.hosts) continue;
+    return diagnostics.error(
+        "--node", fmt::format("block {} has {} hosts, and {} is {}", shown(block.name), hosts, rack.node, rack.hosts),
+        fmt::format("a node of the catalogue that is {} hosts, or one of one host", hosts));
+  }
+  if (spare)
+    topology.notes.push_back(fmt::format(
+        "blocks have fewer hosts than the {} of a {}, whose accelerators all count: the others are taken as spare ones",
+        rack.hosts, rack.node));
+}
+
+/// Racks are below what the switch of their block was below; those that are left keep their order.
+void lift_racks(SlurmTopology& topology) {
+  std::vector<SlurmSwitch> kept;
+  std::vector<int> place(topology.switches.size(), -1);
+  for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+    const SlurmSwitch& one = topology.switches[i];
+    if (!one.hosts.empty() && !one.parents.empty()) continue;
+    place[i] = static_cast<int>(kept.size());
+    kept.push_back({one.name, one.hosts, {}, {}});
+  }
+  for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+    if (place[i] < 0) continue;
+    SlurmSwitch& out = kept[static_cast<std::size_t>(place[i])];
+    for (const int child : topology.switches[i].children) {
+      const SlurmSwitch& below = topology.switches[static_cast<std::size_t>(child)];
+      if (const int at = place[static_cast<std::size_t>(child)]; at >= 0) {
+        out.children.push_back(at);
+        kept[static_cast<std::size_t>(at)].parents.push_back(place[i]);
+      } else {
+        out.hosts.insert(out.hosts.end(), below.hosts.begin(), below.hosts.end());
+      }
+    }
+  }
+  topology.switches = std::move(kept);
+}
+
+}  // namespace
+
+SlurmTopology racks_as_hosts(SlurmTopology topology, const SlurmRack& rack, Diagnostics& diagnostics) {
+  if (topology.blocks.empty())
+    diagnostics.error("--node",
+                      fmt::format("{} is a rack of {} hosts, and the file has no blocks to tell which are one",
+                                  rack.node, rack.hosts),
+                      "a topology with BlockName=…, or a node of one host");
+  check_sizes_of_racks(topology, rack, diagnostics);
+  if (!diagnostics.ok()) return {};
+  const std::map<std::string, const SlurmBlock*> block_of = blocks_by_host(topology);
+  std::set<std::string> left_out;
+  for (SlurmSwitch& one : topology.switches) {
+    std::vector<std::string> racks;
+    for (const std::string& host : one.hosts) {
+      const auto block = block_of.find(host);
+      if (block == block_of.end())
+        left_out.insert(host);
+      else if (std::find(racks.begin(), racks.end(), block->second->name) == racks.end())
+        racks.push_back(block->second->name);
+    }
+    one.hosts = std::move(racks);
+  }
+  if (topology.is_of_blocks) lift_racks(topology);
+  if (!left_out.empty())
+    topology.notes.push_back(
+        fmt::format("hosts of no block were left out: {}", compress_hostlist({left_out.begin(), left_out.end()})));
+  topology.notes.push_back(fmt::format("a node is a {}, called by its block: {} hosts whose accelerators share NVLink",
+                                       rack.node, rack.hosts));
+  return topology;
+}
+
+std::vector<std::string> racks_of_job(const SlurmTopology& topology, const std::vector<std::string>& hosts,
+                                      const SlurmRack& rack, Diagnostics& diagnostics) {
+  const std::map<std::string, const SlurmBlock*> block_of = blocks_by_host(topology);
+  std::vector<std::string> out;
+  std::map<std::string, int> taken;
+  for (const std::string& host : hosts) {
+    const auto block = block_of.find(host);
+    if (block == block_of.end()) {
+      diagnostics.error("--hosts", fmt::format("host {} is in no block", shown(host)));
+      continue;
+    }
+    if (++taken[block->second->name] == 1) out.push_back(block->second->name);
+  }
+  for (const auto& [name, count] : taken)
+    if (count + kSpareHosts < rack.hosts)
+      diagnostics.error("--hosts", fmt::format("takes {} hosts of block {}, and a node is all {} of a {}", count,
+                                               shown(name), rack.hosts, rack.node));
+  return out;
+}
 
 std::vector<int> SlurmTopology::roots() const {
   std::vector<int> out;

@@ -113,6 +113,12 @@ NodeInterconnect interconnect_of_wiring(const Wiring& wiring, int links_of_one) 
   return out;
 }
 
+int hosts_of(const Node& node) {
+  if (node.interconnect.kind != NodeTopology::nvswitch_rack) return 1;
+  const auto trays = node.figures.find("compute_trays");
+  return trays == node.figures.end() ? 1 : static_cast<int>(trays->second);
+}
+
 std::vector<bool> training_nics_of(const Wiring& wiring) {
   std::set<int> bridges;
   for (const WiredAccelerator& one : wiring.accelerators)

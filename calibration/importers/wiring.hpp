@@ -61,6 +61,9 @@ NodeInterconnect interconnect_of_wiring(const Wiring& wiring, int links_of_one);
 /// Empty when the description tells neither switches nor NUMA nodes.
 std::string pcie_tree_text(const Wiring& wiring);
 
+/// Hosts whose accelerators share a node's native links: the compute trays of a rack; 1 elsewhere.
+int hosts_of(const Node& node);
+
 /// Whether a NIC is for training: it shares a PCIe switch with an accelerator, or no NIC does and its kind is the best
 /// there is (RDMA before TCP), and its rate the highest where half as many NICs as accelerators have that.
 std::vector<bool> training_nics_of(const Wiring& wiring);

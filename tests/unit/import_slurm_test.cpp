@@ -84,6 +84,48 @@ TEST(SlurmTopology, AJobsHostsKeepTheirOrder) {
   EXPECT_EQ(fabric["node_order"], Json({3, 0, 2, 1}));
 }
 
+Json of_racks(const std::string& text, const SlurmRack& rack, std::vector<std::string> job = {}) {
+  Diagnostics diagnostics("topology.conf");
+  const SlurmTopology topology = read_slurm_topology(text, diagnostics);
+  SlurmFabricHints hints;
+  hints.job_hosts = racks_of_job(topology, job, rack, diagnostics);
+  const SlurmTopology racks = racks_as_hosts(topology, rack, diagnostics);
+  diagnostics.throw_if_faulty();
+  return slurm_fabric(racks, hints, "topology.conf").document;
+}
+
+std::string blocks_of_18(int blocks) {
+  std::string out;
+  for (int block = 0; block < blocks; ++block)
+    out += fmt::format("BlockName=b{} Nodes=n[{}-{}]\n", block, 18 * block + 1, 18 * block + 18);
+  return out;
+}
+
+// NVLink of a rack goes over its hosts, which Slurm lists one by one.
+TEST(SlurmTopology, BlocksOfARackAreNodes) {
+  const SlurmRack rack{"gb200-nvl72", 18};
+  EXPECT_EQ(of_racks(blocks_of_18(4), rack)["preset"], "single-switch");
+  const Json pods = of_racks(blocks_of_18(4) + "BlockSizes=18,36\n", rack);
+  EXPECT_EQ(pods["preset"], "fat-tree");
+  EXPECT_EQ(pods["nodes_per_leaf"], 2);
+  EXPECT_EQ(of_racks("BlockName=b Nodes=n[1-16]\n", rack)["preset"], "single-switch") << "two spare hosts";
+  EXPECT_THROW(of_racks("BlockName=b Nodes=n[1-8]\n", rack), InputError);
+  EXPECT_THROW(of_racks("SwitchName=s Nodes=n[1-18]\n", rack), InputError);
+  EXPECT_EQ(of_racks(blocks_of_18(2), rack, expand_hostlist("n[19-36]"))["preset"], "single-switch");
+  EXPECT_THROW(of_racks(blocks_of_18(2), rack, expand_hostlist("n[19-22]")), InputError);
+}
+
+// Blocks say who shares NVLink, switches how racks meet.
+TEST(SlurmTopology, SwitchesAndBlocksMayStandTogether) {
+  const std::string text = "SwitchName=root Switches=leaf[1-2]\nSwitchName=leaf1 Nodes=n[1-36]\n" + blocks_of_18(4) +
+                           "SwitchName=leaf2 Nodes=n[37-72]\nBlockSizes=18\n";
+  const Json tree = import(text).document;
+  EXPECT_EQ(tree["preset"], "fat-tree");
+  EXPECT_EQ(tree["nodes_per_leaf"], 36);
+  EXPECT_EQ(of_racks(text, {"gb200-nvl72", 18})["nodes_per_leaf"], 2);
+  EXPECT_THAT(fault(text + "BlockName=b9 Nodes=n1\n"), HasSubstr("host \"n1\" is in two blocks"));
+}
+
 TEST(SlurmTopology, BlocksAreLeaves) {
   const Json fabric = import("BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-8]\nBlockSizes=4,8\n").document;
   EXPECT_EQ(fabric["preset"], "fat-tree");

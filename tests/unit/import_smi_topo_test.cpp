@@ -167,6 +167,14 @@ TEST(SmiTopo, ACutNameAllowsThoseThatBeginSo) {
   EXPECT_EQ(node["evidence"]["accelerator"], "estimated");
 }
 
+// A tray's matrix shows as many links as if they ended in it.
+TEST(SmiTopo, AHostOfARackIsSaidToBeOne) {
+  const Json tray = of_matrix("GPU 0: NVIDIA GB200 (UUID: GPU-1)\n" + matrix(4, "NV18"));
+  EXPECT_THAT(tray["note"].get<std::string>(), HasSubstr("18 of these are a gb200-nvl72"));
+  const Json host = of_matrix("GPU 0: NVIDIA B200 (UUID: GPU-1)\n" + matrix(8, "NV18"));
+  EXPECT_THAT(host["note"].get<std::string>(), testing::Not(HasSubstr("go on to other hosts")));
+}
+
 TEST(SmiTopo, SeveralNamesAreAskedAbout) {
   const std::string text = "0, NVIDIA H200, 143771 MiB\n1, NVIDIA B200, 183359 MiB\n" + matrix(2, "NV18");
   try {
