@@ -42,6 +42,32 @@ const std::string kGatedDelta =
     "--linear-conv-kernel-dim 4 --linear-key-head-dim 128 --linear-value-head-dim 128 --linear-num-key-heads 4 "
     "--linear-num-value-heads 8 ";
 
+// What changes time or memory and is not read is named, with what it does.
+TEST(MegatronDialects, OptionsThatAreNotModelledAreNamed) {
+  const std::string text = kSmall + "--vocab-size 32000 ";
+  for (const auto& [options, words] : std::vector<std::pair<const char*, const char*>>{
+           {"--rampup-batch-size 16 16 5859375",
+            "--rampup-batch-size 16 16 5859375: the run begins with smaller batches"},
+           {"--eval-interval 100 --eval-iters 10", "--eval-iters 10: evaluations take time"},
+           {"--moe-shared-expert-overlap", "--moe-shared-expert-overlap: the shared expert runs beside"},
+           {"--no-gradient-accumulation-fusion", "the step is underestimated"},
+           {"--reset-attention-mask", "attention ends at documents"},
+           {"--deterministic-mode", "deterministic kernels"},
+           {"--optimizer-cpu-offload --optimizer-offload-fraction 0.25", "forecast as all of them"}})
+    EXPECT_THAT(of(text + options).notes, Contains(HasSubstr(words))) << options;
+  EXPECT_THAT(of(text + "--eval-iters 0").notes, Not(Contains(HasSubstr("eval"))));
+  EXPECT_FALSE(of(text + "--optimizer-cpu-offload --optimizer-offload-fraction 0.0")
+                   .scenario["strategy"]
+                   .contains("offload_optimizer"));
+}
+
+TEST(MegatronDialects, AVocabularyBesideAnotherTokenizersIsNoted) {
+  const std::string text =
+      kSmall + "--tokenizer-type HuggingFaceTokenizer --tokenizer-model deepseek-ai/DeepSeek-V2-Lite ";
+  EXPECT_THAT(of(text + "--vocab-size 128256").notes, Contains(HasSubstr("Megatron-LM takes the tokenizer's size")));
+  EXPECT_THAT(of(text).notes, Not(Contains(HasSubstr("--vocab-size"))));
+}
+
 // The block method recomputes some layers of each stage or chunk, the uniform one all.
 TEST(MegatronDialects, SomeLayersMayRecompute) {
   const auto strategy = [](const std::string& rest) {

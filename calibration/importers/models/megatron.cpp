@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "calibration/importers/models/config_reader.hpp"
 #include "calibration/importers/models/imported_scenario.hpp"
+#include "calibration/importers/models/megatron_names.hpp"
 #include "calibration/importers/models/megatron_nodes.hpp"
 #include "calibration/importers/models/megatron_strategy.hpp"
 #include "calibration/importers/models/megatron_unread.hpp"
@@ -112,11 +114,20 @@ class MegatronReader {
     instances(devices);
   }
 
+  void note_unmodelled(const std::string& option, std::string_view effect) {
+    const std::string value = fmt::format("{}", fmt::join(in_.list.values(option), " "));
+    const bool off = value == "0" || value == "null" || value == "None" || value == "false" || value == "False";
+    if (!off) in_.notes.push_back(fmt::format("{}{}{}: {}", option, value.empty() ? "" : " ", value, effect));
+  }
+
   ImportedScenario finish(const std::string& name) {
     in_.list.refuse_misspelt();
     std::vector<std::string> unknown;
     for (const std::string& option : in_.list.unknown())
-      if (!passed_over_(option)) unknown.push_back(option);
+      if (const std::string_view effect = effect_of_unmodelled_option(option); !effect.empty())
+        note_unmodelled(option, effect);
+      else if (!passed_over_(option))
+        unknown.push_back(option);
     refuse_unread_sizes(in_, unknown);
     if (const std::string note = unknown_note(unknown); !note.empty()) in_.notes.push_back(note);
     for (std::string& note : in_.list.notes()) in_.notes.push_back(std::move(note));

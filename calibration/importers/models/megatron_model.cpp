@@ -96,6 +96,7 @@ class ModelReader {
         return *padded;
       }
     int size = in_.list.whole("--vocab-size").value_or(0);
+    if (size > 0) note_other_tokenizer(size);
     if (size == 0) size = in_.target.vocab_size.value_or(0);
     if (size == 0) size = usual_vocabulary();
     if (size == 0) {
@@ -105,6 +106,18 @@ class ModelReader {
     }
     const int unit = in_.list.whole("--make-vocab-size-divisible-by").value_or(128) * in_.degrees.tp;
     return (size + unit - 1) / unit * unit;
+  }
+
+  /// Megatron-LM's tokenizers of Hugging Face have their own size, whatever --vocab-size says (build_tokenizer); by its
+  /// path alone it need not be what it is called after.
+  void note_other_tokenizer(int stated) {
+    if (!in_.list.has("--tokenizer-type") || in_.list.text("--tokenizer-type") != "HuggingFaceTokenizer") return;
+    const int known = in_.list.has("--tokenizer-model") ? vocabulary_by_name(in_.list.text("--tokenizer-model")) : 0;
+    if (known == 0 || known == stated) return;
+    in_.notes.push_back(
+        fmt::format("--vocab-size {}: Megatron-LM takes the tokenizer's size, which of {} is {}; without "
+                    "the option that is taken here",
+                    stated, shown(in_.list.text("--tokenizer-model")), known));
   }
 
   int usual_vocabulary() {

@@ -32,7 +32,7 @@ constexpr auto kHarmlessOptions = std::to_array<std::string_view>({"--lr",
                                                                    "--data-args",
                                                                    "--data-impl",
                                                                    "--data-parallel-random",
-                                                                   "--eval-",
+                                                                   "--eval-interval",
                                                                    "--tensorboard-",
                                                                    "--wandb-",
                                                                    "--init-method",
@@ -87,7 +87,6 @@ constexpr auto kHarmlessOptions = std::to_array<std::string_view>({"--lr",
                                                                    "--embed-layernorm",
                                                                    "--jobid",
                                                                    "--kill-",
-                                                                   "--rampup-batch-size",
                                                                    "--tee",
                                                                    "--train-weighted",
                                                                    "--valid-",
@@ -95,7 +94,6 @@ constexpr auto kHarmlessOptions = std::to_array<std::string_view>({"--lr",
                                                                    "--nnodes",
                                                                    "--nproc",
                                                                    "--num_nodes",
-                                                                   "--moe-shared-expert-overlap",
                                                                    "--override-",
                                                                    "--moe-train-capacity",
                                                                    "--moe-eval-capacity",
@@ -158,12 +156,26 @@ constexpr auto kHarmlessOptions = std::to_array<std::string_view>({"--lr",
                                                                    "--mtp-loss-scaling-factor",
                                                                    "--enable-experimental",
                                                                    "--cross-entropy-fusion-impl",
-                                                                   "--no-gradient-accumulation-fusion",
-                                                                   "--deterministic-mode",
                                                                    "--glu-linear-offset",
                                                                    "--mem",
                                                                    "--mpi",
                                                                    "--verbose"});
+
+/// An option that changes time or memory and is not read: how it begins, and what that does to the forecast.
+struct UnmodelledOption {
+  std::string_view begins, effect;
+};
+constexpr std::array kUnmodelledOptions{
+    UnmodelledOption{"--rampup-batch-size",
+                     "the run begins with smaller batches and takes longer than forecast; run.phases with "
+                     "global_batch_end says so"},
+    UnmodelledOption{"--eval-iters", "evaluations take time between the steps; run.phases says how often"},
+    UnmodelledOption{"--moe-shared-expert-overlap",
+                     "the shared expert runs beside the exchange of tokens, so that the step is overestimated"},
+    UnmodelledOption{"--no-gradient-accumulation-fusion",
+                     "gradients are added up by kernels of their own, so that the step is underestimated"},
+    UnmodelledOption{"--reset-attention-mask", "attention ends at documents, by other kernels than the causal ones"},
+    UnmodelledOption{"--deterministic-mode", "deterministic kernels are slower than those of the forecast"}};
 
 constexpr std::array kPrograms{MegatronProgram{"pretrain_gpt.py", "GPT2BPETokenizer"},
                                MegatronProgram{"pretrain_bert.py", "BertWordPieceLowerCase"},
@@ -191,6 +203,12 @@ constexpr std::array kModels{
 bool is_harmless_megatron_option(std::string_view option) {
   return std::any_of(kHarmlessOptions.begin(), kHarmlessOptions.end(),
                      [&](std::string_view begins) { return option.starts_with(begins); });
+}
+
+std::string_view effect_of_unmodelled_option(std::string_view option) {
+  const auto named = [&](const UnmodelledOption& one) { return option.starts_with(one.begins); };
+  const auto found = std::find_if(kUnmodelledOptions.begin(), kUnmodelledOptions.end(), named);
+  return found == kUnmodelledOptions.end() ? std::string_view{} : found->effect;
 }
 
 const MegatronProgram* megatron_program_in(std::string_view script) {

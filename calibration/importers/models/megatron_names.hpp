@@ -7,6 +7,9 @@ namespace stepcast {
 /// Whether an option changes neither time nor memory of a step.
 bool is_harmless_megatron_option(std::string_view option);
 
+/// What an option does to time or memory that the forecast leaves out; empty of others.
+std::string_view effect_of_unmodelled_option(std::string_view option);
+
 /// A program of Megatron-LM, and the tokenizer that it sets where the arguments name none (its args_defaults).
 struct MegatronProgram {
   std::string_view file, tokenizer;

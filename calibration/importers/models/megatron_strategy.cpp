@@ -73,7 +73,7 @@ class StrategyReader {
     if (in_.list.has("--use-tp-pp-dp-mapping")) strategy_["order"] = "tp-cp-ep-pp-dp";
     for (const char* option : {"--optimizer-cpu-offload", "--cpu-optimizer"})
       in_.copy_flag(strategy_, "offload_optimizer", option);
-    in_.list.ignore("--optimizer-offload-fraction");
+    offloaded_fraction();
     optimizer();
     in_.copy_flag(strategy_, "fp8_dot_product_attention", "--fp8-dot-product-attention");
     attention_kernel();
@@ -83,6 +83,20 @@ class StrategyReader {
     in_.copy_flag(strategy_, "overlap_expert_parallel", "--overlap-moe-expert-parallel-comm");
     in_.list.ignore("--delay-wgrad-compute");
     recomputation();
+  }
+
+  /// Of the parameters whose states the host holds; all by default (core/optimizer/optimizer_config.py).
+  void offloaded_fraction() {
+    const std::string option = "--optimizer-offload-fraction";
+    const double fraction = in_.list.number(option).value_or(1);
+    if (!strategy_.contains("offload_optimizer") || fraction >= 1) return;
+    if (fraction <= 0) {
+      strategy_.erase("offload_optimizer");
+      return;
+    }
+    in_.notes.push_back(fmt::format(
+        "{} {:g}: forecast as all of them, so that the step is overestimated and the device's memory underestimated",
+        option, fraction));
   }
 
   /// Adam's moments are in fp32 unless the options of the precision-aware optimizer say otherwise.
