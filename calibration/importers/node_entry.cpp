@@ -370,6 +370,7 @@ class NodeBuilder {
   void write_nics() {
     if (wiring_.nics.empty()) return write_untold_nics();
     const std::vector<bool> training = training_nics_of(wiring_);
+    training_count_ = static_cast<int>(std::count(training.begin(), training.end(), true));
     std::vector<Nic> out;
     for (std::size_t i = 0; i < wiring_.nics.size(); ++i) {
       const WiredNic& seen = wiring_.nics[i];
@@ -423,6 +424,12 @@ class NodeBuilder {
     const auto has_such = [&](const Node& node) { return std::any_of(node.nics.begin(), node.nics.end(), may_be); };
     const bool of_like = like_ && !like_->nics.empty();
     const Node* node = of_like ? like_ : node_with(*accelerator_, wiring_, has_such, catalog_);
+    if (of_like && training && like_->training_nics() != training_count_) {
+      const auto has_as_many = [&](const Node& other) {
+        return other.training_nics() == training_count_ && has_such(other);
+      };
+      if (const Node* alike = node_with(*accelerator_, wiring_, has_as_many, catalog_)) node = alike;
+    }
     const Nic* other = nullptr;
     if (node)
       for (const Nic& one : node->nics)
@@ -431,13 +438,23 @@ class NodeBuilder {
     if (other) {
       rates_from_ = fmt::format("taken from node {}, which {}", node->id,
                                 node == like_ ? "is like it" : "has " + accelerator_->id);
-      return other->bandwidth;
+      return shared_rate(*node, *other);
     }
     if (!rate_missing_)
       diagnostics_.error("/nics", fmt::format("the rate of NIC \"{}\" is not told and cannot be guessed", nic.name),
                          "give it with --nic-Gbps");
     rate_missing_ = true;
     return BytesPerSecond(1);
+  }
+
+  /// Of several times as many NICs each is a port of a card, or a card of half the rate: they reach what the other
+  /// node's reach together.
+  BytesPerSecond shared_rate(const Node& node, const Nic& nic) {
+    const int there = node.training_nics();
+    if (!nic.training || there == 0 || training_count_ <= there || training_count_ % there != 0) return nic.bandwidth;
+    rates_from_ += fmt::format(" and has {} NICs of {:g} Gb/s, whose rate the {} here are taken to share", there,
+                               nic.bandwidth.in(1_Gbps), training_count_);
+    return nic.bandwidth * (static_cast<double>(there) / training_count_);
   }
 
   /// Of a NIC whose kind is not told: that of the like node, where the NIC's name allows it.
@@ -474,6 +491,7 @@ class NodeBuilder {
   const Accelerator* accelerator_ = nullptr;
   const Node* like_ = nullptr;
   std::string accelerator_from_, links_from_, rates_from_, summary_;
+  int training_count_ = 0;  ///< NICs for training
   bool rate_missing_ = false;
 };
 

@@ -175,6 +175,25 @@ TEST(SmiTopo, AHostOfARackIsSaidToBeOne) {
   EXPECT_THAT(host["note"].get<std::string>(), testing::Not(HasSubstr("go on to other hosts")));
 }
 
+// Twice as many NICs as the node that lends the rate has: the total is that node's.
+TEST(SmiTopo, MoreNicsShareTheRateOfTheNodeThatLendsIt) {
+  const auto rates = [&](int nics_of_pair) {
+    std::string text = "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\n";
+    for (int i = 0; i < 8; ++i) text += fmt::format("\tGPU{}", i);
+    for (int i = 0; i < 4 * nics_of_pair; ++i) text += fmt::format("\tNIC{}", i);
+    text += "\n";
+    for (int i = 0; i < 8; ++i) {
+      text += fmt::format("GPU{}", i);
+      for (int j = 0; j < 8; ++j) text += i == j ? "\tX" : "\tNV12";
+      for (int j = 0; j < 4 * nics_of_pair; ++j) text += j / nics_of_pair == i / 2 ? "\tPXB" : "\tSYS";
+      text += "\n";
+    }
+    const Json nics = of_matrix(text)["nics"];
+    return nics[0]["count"].get<double>() * nics[0]["bandwidth_Gbps"].get<double>();
+  };
+  EXPECT_EQ(rates(4), rates(2));
+}
+
 TEST(SmiTopo, SeveralNamesAreAskedAbout) {
   const std::string text = "0, NVIDIA H200, 143771 MiB\n1, NVIDIA B200, 183359 MiB\n" + matrix(2, "NV18");
   try {
