@@ -38,6 +38,17 @@ TEST(NvidiaSmi, RowsWithoutAReadingAreSaid) {
   EXPECT_THAT(import.warnings.dump(), HasSubstr("2 rows without a reading of power left out"));
 }
 
+// A host's eight GPUs together are no GPU of 5.2 kW.
+TEST(Prometheus, SumsOverDevicesAreAskedAbout) {
+  const std::string sum = R"({"status":"success","data":{"resultType":"matrix","result":[
+    {"metric":{"Hostname":"n1"},"values":[[1700000000,"5201.1"],[1700000060,"5250.2"]]}]}})";
+  EXPECT_THAT(import_measured(read_prometheus, sum, {.metric = "DCGM_FI_DEV_POWER_USAGE"}).faults,
+              HasSubstr("sum by (Hostname)"));
+  const auto of_node = import_measured(read_prometheus, sum, {.device = "node", .metric = "DCGM_FI_DEV_POWER_USAGE"});
+  EXPECT_EQ(of_node.faults, "");
+  EXPECT_THAT(of_node.rows[0]["device"].get<std::string>(), testing::StartsWith("node"));
+}
+
 TEST(NvidiaSmi, GpusWithoutAnIndexKeepApart) {
   for (const char* column : {"pci.bus_id", "uuid", "gpu_bus_id"}) {
     const auto import = import_measured(read_nvidia_smi, std::string("timestamp, name, ") + column +

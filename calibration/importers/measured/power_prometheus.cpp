@@ -34,7 +34,7 @@ class AnswerReader {
       return diagnostics_.error(at, "has no metric and values", "an answer of /api/v1/query_range");
     const SeriesLabels labels = labels_of(series["metric"]);
     const std::string metric = name_of(labels, at);
-    if (metric.empty()) return;
+    if (metric.empty() || !is_of_one_device(metric, labels, at)) return;
     if (instant) return take(series[key], metric, labels, at + "/value");
     for (const Json& pair : series[key]) {
       take(pair, metric, labels, at + "/values");
@@ -52,6 +52,16 @@ class AnswerReader {
       diagnostics_.error(at + "/metric", "has no __name__, as after avg_over_time(…)",
                          fmt::format("say which metric was read: --metric {}", kPowerMetric));
     return own.empty() ? hints_.metric : own;
+  }
+
+  /// Sums and means over GPUs (`sum by (Hostname) (…)`) have neither a name nor a label of one.
+  bool is_of_one_device(const std::string& metric, const SeriesLabels& labels, const std::string& at) {
+    const bool grouped = label_of(labels, "__name__").empty() && origin_of(metric, labels).device.empty();
+    if (!grouped || !hints_.device.empty()) return true;
+    if (diagnostics_.ok())
+      diagnostics_.error(at + "/metric", "has no label of a device, as after sum by (Hostname) (…)",
+                         "query each device (without sum by), or say what it is of: --device gpu0, --device node");
+    return false;
   }
 
   void take(const Json& pair, const std::string& metric, const SeriesLabels& labels, const std::string& at) {
