@@ -31,6 +31,15 @@ TEST(SmiTopo, ACardMayStandBesideAPair) {
   EXPECT_EQ(node["interconnect"]["links"], Json::parse("[[0, 1, 4]]"));
 }
 
+// Boards of GA102 have four links of bridges.
+TEST(SmiTopo, BridgesOfWorkstationsAreKnown) {
+  for (const char* model : {"NVIDIA A40", "NVIDIA RTX A5000", "NVIDIA RTX A6000"}) {
+    const Json node = of_matrix(std::string("GPU 0: ") + model + " (UUID: GPU-1)\n" + matrix(2, "NV4"));
+    EXPECT_EQ(node["interconnect"]["links_per_pair"], 4) << model;
+    EXPECT_EQ(node["interconnect"]["link_bandwidth_GBps"], 14.0625) << model;
+  }
+}
+
 // People paste the rows of GPUs alone.
 TEST(SmiTopo, RowsOfGpusTellHowNicsMeetThem) {
   const Json node = of_matrix("\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0\tX\tNV12\tPIX\tSYS\nGPU1\tNV12\tX\tSYS\tPIX\n",
