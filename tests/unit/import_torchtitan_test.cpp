@@ -113,7 +113,13 @@ TEST(Torchtitan, PartsMayBeRecomputedOrCompiled) {
   EXPECT_EQ(strategy(selective + "3\n")["recompute_layers"], 10);
   EXPECT_FALSE(strategy(selective + "1\n").contains("recompute_layers"));
   EXPECT_THAT(import(llama + selective + "\"some\"\n").faults, HasSubstr("/activation_checkpoint/selective_ac_option"));
-  EXPECT_FALSE(strategy("[compile]\nenable = true\ncomponents = [\"loss\"]\n").contains("torch_compile"));
+  const Json loss = strategy("[compile]\nenable = true\ncomponents = [\"loss\"]\n");
+  EXPECT_FALSE(loss.contains("torch_compile"));
+  EXPECT_EQ(loss["fused_loss"], true);
+  const Json model = strategy("[compile]\nenable = true\ncomponents = [\"model\"]\n");
+  EXPECT_EQ(model["torch_compile"], true);
+  EXPECT_EQ(model["fused_loss"], false);
+  EXPECT_FALSE(strategy("[compile]\nenable = true\n").contains("fused_loss"));
 }
 
 TEST(Torchtitan, FlavourDegreesAndBatch) {

@@ -354,12 +354,22 @@ class TorchtitanReader {
       strategy_["recompute"] = "none";
   }
 
+  /// Model and loss are compiled apart; a compiled model's loss would be taken for compiled, too.
+  void compile_parts(bool model, bool loss) {
+    if (model) strategy_["torch_compile"] = true;
+    if (model == loss) return;
+    strategy_["fused_loss"] = loss;
+    notes_.emplace_back(loss ? "compile.components: the loss alone is compiled (fused_loss)"
+                             : "compile.components: the model is compiled, its loss is not (fused_loss false)");
+  }
+
   void compiler() {
     const Json& compile = table("compile");
     ConfigReader reader(compile, "/compile", diagnostics_);
-    // The loss alone may be compiled.
-    const bool model = !compile.contains("components") || contains(compile.at("components").dump(), "\"model\"");
-    if (reader.flag("enable", false) && model) strategy_["torch_compile"] = true;
+    const auto compiles = [&](const char* part) {
+      return !compile.contains("components") || contains(compile.at("components").dump(), part);
+    };
+    if (reader.flag("enable", false)) compile_parts(compiles("\"model\""), compiles("\"loss\""));
     reader.ignore({"components", "backend"});
     list_unknown(reader, "compile");
   }
