@@ -12,6 +12,7 @@
 #include "models/parallelism/job.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/scenario/default_candidates.hpp"
+#include "models/scenario/described_model.hpp"
 #include "models/scenario/variants.hpp"
 #include "models/updates/closed_step.hpp"
 
@@ -100,10 +101,12 @@ class Trials {
   std::map<std::string, std::unique_ptr<Family>> families_;
 };
 
-std::shared_ptr<const Model> model_of(const Json& model, Diagnostics& diagnostics) {
+std::shared_ptr<const Model> model_of(const Json& model, const Json& seq_len, Diagnostics& diagnostics) {
   if (model.is_string()) return find_model(model.get<std::string>(), "/workload/model", diagnostics);
-  auto read = std::make_shared<Model>();
-  Model::fields().read(*read, model, "/workload/model", diagnostics);
+  auto described = std::make_shared<Model>();
+  Model::fields().read(*described, model, "/workload/model", diagnostics);
+  const bool stated = seq_len.is_number_integer() && seq_len.get<int>() > 0;
+  auto read = with_length(std::move(described), stated ? std::optional(seq_len.get<int>()) : std::nullopt);
   if (diagnostics.ok()) check_model(*read, "/workload/model", diagnostics);
   return read;
 }
@@ -127,7 +130,7 @@ DefaultQuestion question_of(const Json& scenario, const std::string& file, const
   q.node = catalog.find<Node>(node.get<std::string>(), "/cluster/node", diagnostics);
   if (q.node != nullptr && q.node->has_accelerators())
     q.accelerator = catalog.find<Accelerator>(q.node->accelerator, "/cluster/node", diagnostics);
-  q.model = model_of(model, diagnostics);
+  q.model = model_of(model, seq_len, diagnostics);
   diagnostics.throw_if_faulty();
   q.seq_len = seq_len.is_number_integer() && seq_len.get<int>() > 0 ? seq_len.get<int>() : q.model->default_seq_len;
   q.rest = scenario;

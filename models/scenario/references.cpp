@@ -5,6 +5,7 @@
 #include "models/fabric/findings.hpp"
 #include "models/fabric/network_switch.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/scenario/described_model.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/scenario/framework_constants.hpp"
 
@@ -67,6 +68,7 @@ void resolve_model(Draft& draft) {
   const std::size_t before = draft.diagnostics.faults().size();
   std::shared_ptr<const Model> model = choice.described;
   if (model) {
+    model = with_length(std::move(model), draft.spec().workload.seq_len);
     check_model(*model, "/workload/model", draft.diagnostics);
   } else {
     model = find_model(choice.preset, "/workload/model", draft.diagnostics);

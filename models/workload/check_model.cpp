@@ -437,7 +437,8 @@ void check_model(const Model& model, const std::string& pointer, Diagnostics& d)
               fmt::format("{} in a model of family {}", model.transformer->diffusion ? "found" : "missing",
                           name_of(model.family)));
     if (model.default_seq_len < 1)
-      d.error(pointer + "/default_seq_len", "missing: a transformer has a sequence length of at least 1");
+      d.error(pointer + "/default_seq_len", "missing: a transformer has a sequence length of at least 1",
+              "or workload.seq_len beside the model");
     return;
   }
   const std::vector<CnnLayer>& rows = model.cnn->layers;

@@ -190,9 +190,11 @@ const FieldTable<Model>& Model::fields() {
         .field("recommender", &S::recommender, "embedding tables and MLPs of a recommender")
         .field("published_parameters", &S::published_parameters, "parameter count as published, for checking",
                {.min = 0, .above_min = true})
-        .field("default_seq_len", &S::default_seq_len,
-               "tokens of a sequence; 0 for a CNN; tokens or frames of one sample of a compact network",
-               {.min = 0, .max = kLongestSequence})
+        .field(
+            "default_seq_len", &S::default_seq_len,
+            "tokens of a sequence, unless workload.seq_len says so; 0 for a CNN; tokens or frames of one sample of a "
+            "compact network",
+            {.min = 0, .max = kLongestSequence})
         .field("dataset_samples", &S::dataset_samples, "samples of the usual data set; 0: none", {.min = 0})
         .field("sample_kB", &S::sample_bytes, "stored size of one sample", {.min = 0, .max = 1e9})
         .field("sources", &S::sources, "where each figure comes from")
