@@ -179,6 +179,26 @@ TEST(HuggingFaceDecoders, SectionsOfUnknownTypesAreTakenForLlamas) {
               HasSubstr("/text_config/model_type: found \"y\""));
 }
 
+// DeepSeek-OCR: sizes at the top and in the section, no type in it, and latent attention switched off.
+TEST(HuggingFaceDecoders, UnusedLatentsAndSectionsWithoutATypeAreRead) {
+  const std::string sizes =
+      R"("architectures":["DeepseekV2ForCausalLM"],"first_k_dense_replace":1,"hidden_size":1280,"intermediate_size":6848,
+      "kv_lora_rank":null,"lm_head":true,"max_position_embeddings":8192,"moe_intermediate_size":896,"n_group":1,
+      "n_routed_experts":64,"n_shared_experts":2,"num_attention_heads":10,"num_experts_per_tok":6,
+      "num_hidden_layers":12,"num_key_value_heads":10,"q_lora_rank":null,"qk_nope_head_dim":0,"qk_rope_head_dim":0,
+      "rm_head":false,"topk_group":1,"topk_method":"greedy","use_mla":false,"v_head_dim":0,"vocab_size":129280)";
+  const std::string seen = R"("vision_config":{"image_size":1024})";
+  for (const std::string& text :
+       {"{" + sizes + R"(,"model_type":"deepseek_vl_v2","language_config":{)" + sizes + "}," + seen + "}",
+        R"({"model_type":"deepseek_vl_v2","language_config":{)" + sizes + "}," + seen + "}"}) {
+    const ImportedModel model = of(text);
+    EXPECT_FALSE(model.model["transformer"].contains("kv_lora_rank"));
+    EXPECT_EQ(model.model["transformer"]["experts"], 64);
+    EXPECT_NEAR(model.parameters / 1e9, 2.9, 0.1);
+    EXPECT_THAT(model.notes, testing::Contains(HasSubstr("taken for deepseek_v2, which its class names")));
+  }
+}
+
 TEST(HuggingFaceDecoders, DenseLayersByTheListOfMlps) {
   Json list = Json::array();
   for (int layer = 0; layer < 80; ++layer) list.push_back(layer < 3 ? "dense" : "sparse");

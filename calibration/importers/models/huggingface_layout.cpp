@@ -73,6 +73,14 @@ void collapse_lists(Json& config) {
   }
 }
 
+/// A file may keep the sizes of latent attention that its model does not have (DeepSeek-OCR).
+void drop_unused_latents(Json& config) {
+  const auto is = [&](const char* key, const Json& value) { return config.contains(key) && config.at(key) == value; };
+  if (!is("use_mla", false) && !is("kv_lora_rank", 0)) return;
+  for (const char* key : {"kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
+    config.erase(key);
+}
+
 /// What a type says the other way round, or as a product.
 void translate(Json& config, const HuggingFaceType& type) {
   const auto flag = [&](const char* key, const Json& value) { return config.contains(key) && config.at(key) == value; };
@@ -116,6 +124,7 @@ UsualLayout usual_layout(const Json& config, const HuggingFaceType& type, bool p
   collapse_lists(out);
   translate(out, type);
   drop_unused_experts(out);
+  drop_unused_latents(out);
   if (type.halves == LayerHalves::none) usual_layers(out);
   write_halves(out, type);
   if (!absent.empty())

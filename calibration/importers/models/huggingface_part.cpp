@@ -54,20 +54,32 @@ bool is_misspelt(const std::string& name, const std::string& known) {
          std::abs(static_cast<long>(known.size()) - static_cast<long>(name.size())) <= 1;
 }
 
+std::vector<std::string> known_types() {
+  std::vector<std::string> out;
+  for (const std::string_view known : huggingface_type_names()) out.emplace_back(known);
+  return out;
+}
+
+/// The type of the class that a file names; empty where it names none that is known.
+std::string type_of_class(const Json& config) {
+  if (!config.contains("architectures")) return {};
+  const std::string of_class = lower_case(config.at("architectures").dump());
+  for (const std::string& known : known_types()) {
+    std::string plain = known;
+    std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
+    if (of_class.starts_with("[\"" + plain + "for")) return known;
+  }
+  return {};
+}
+
 /// What to name instead of a type that is not known: the type of a class that the file names; a name like it.
 std::string near_type(const std::string& name, const Json& config) {
   if (name.empty() && config.contains("peft_type"))
     return "the file is of an adapter: take the config.json of the model that it adapts";
-  std::vector<std::string> names;
-  for (const std::string_view known : huggingface_type_names()) names.emplace_back(known);
-  if (name.empty() && config.contains("architectures")) {
-    const std::string of_class = lower_case(config.at("architectures").dump());
-    for (const std::string& known : names) {
-      std::string plain = known;
-      std::erase_if(plain, [](char c) { return c == '_' || c == '-'; });
-      if (of_class.starts_with("[\"" + plain + "for")) return fmt::format("architectures names \"{}\"", known);
-    }
-  }
+  const std::vector<std::string> names = known_types();
+  if (name.empty())
+    if (const std::string of_class = type_of_class(config); !of_class.empty())
+      return fmt::format("architectures names \"{}\"", of_class);
   const std::string* near = name.empty() ? nullptr : nearest(name, names);
   return near && is_misspelt(name, *near) ? fmt::format("did you mean \"{}\"?", *near) : expected_one_of(names);
 }
@@ -95,7 +107,10 @@ void take_outer_ties(Json& part, const Json& whole) {
 HuggingFacePart part_of(const Json& config, Diagnostics& diagnostics) {
   HuggingFacePart out{.config = config};
   out.has_others = config.contains("vision_config") || config.contains("mm_vision_tower");
-  if (config.contains("num_hidden_layers")) return out;
+  // DeepSeek-OCR's file has the language model's sizes beside the section, too; its own type is of the whole.
+  const bool is_whole = huggingface_type(type_in(config), config) != nullptr;
+  const bool has_section = config.contains("language_config") && config.at("language_config").is_object();
+  if (config.contains("num_hidden_layers") && (is_whole || !has_section)) return out;
   for (const char* section : kLanguageSections) {
     const Json::json_pointer at(section);
     if (!config.contains(at)) continue;
@@ -119,6 +134,12 @@ HuggingFacePart language_model_of(const Json& config, Diagnostics& diagnostics) 
   const std::string name = type_in(out.config);
   out.type = huggingface_type(name, out.config);
   if (out.type) return out;
+  if (const std::string of_class = type_of_class(out.config);
+      name.empty() && !out.pointer.empty() && !of_class.empty()) {
+    out.type = huggingface_type(of_class, out.config);
+    out.note = fmt::format("{} has no model_type: taken for {}, which its class names", out.pointer, of_class);
+    return out;
+  }
   // Of a model of several parts its own type says more than that of its text's.
   const std::string of_whole = std::string(huggingface_refusal(type_in(config)));
   const std::string lacks = of_whole.empty() ? lacking(name, out.config) : of_whole;
