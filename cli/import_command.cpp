@@ -74,10 +74,11 @@ fs::path made_below(const fs::path& directory, const std::string& name) {
 }
 
 /// A directory given as output, or a name with a slash behind it, gets the file under the name that a catalogue expects
-/// it by.
+/// it by. Several files go to a directory, too, unless the name has a file's extension: what one names is its folder.
 fs::path target_of(const fs::path& out, const Imported& imported) {
   std::error_code error;
-  return !out.has_filename() || fs::is_directory(out, error) ? made_below(out, imported.name) : out;
+  const bool of_several = !imported.beside.empty() && !out.has_extension();
+  return !out.has_filename() || of_several || fs::is_directory(out, error) ? made_below(out, imported.name) : out;
 }
 
 /// Writes files all or none: what was new is taken away where a later one fails.
@@ -149,8 +150,8 @@ void add_kind(CLI::App& import, const ImportKind& kind, Session& session) {
       ->expected(1, kind.most_files)
       ->type_name("FILE");
   app->add_option("-o,--output", request->out,
-                  "Write this file, whole or not at all; a directory (or NAME/) gets the file below it. Without: "
-                  "standard output")
+                  "Write this file, whole or not at all; a directory (or NAME/, of several files NAME) gets what is "
+                  "written below it. Without: standard output")
       ->type_name("OUT")
       ->check([](const std::string& name) { return name.empty() ? "expected the name of a file" : std::string(); }, "");
   app->callback(

@@ -287,6 +287,12 @@ TEST(Import, WritesAllFilesOrNone) {
   EXPECT_EQ(made.code, 0) << made.err;
   EXPECT_TRUE(std::filesystem::exists(out + "/scenario.json"));
   EXPECT_TRUE(std::filesystem::exists(out + "/nodes/astra-n.json"));
+  const std::string bare = (folder / "bare").string();
+  EXPECT_EQ(stepcast_run({"import", "astra-sim", network, "-o", bare}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(bare + "/scenario.json"));
+  EXPECT_TRUE(std::filesystem::exists(bare + "/nodes/astra-n.json"));
+  EXPECT_EQ(stepcast_run({"import", "astra-sim", network, "-o", (folder / "s.json").string()}).code, 0);
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder / "s.json"));
   // A directory stands where the scenario would be written.
   std::filesystem::create_directories(folder / "full" / "scenario.json");
   const Finished failed = stepcast_run({"import", "astra-sim", network, "-o", (folder / "full").string()});
