@@ -5,6 +5,7 @@
 #include <map>
 
 #include "fields/splitmix64.hpp"
+#include "models/collectives/channels.hpp"
 #include "models/collectives/double_tree.hpp"
 #include "models/fabric/placement.hpp"
 #include "models/scenario/node_kinds.hpp"
@@ -116,7 +117,7 @@ double NodeMap::occupied(std::size_t level, double nodes) const {
   const double load = nodes / usable(level);
   const FabricLevel& l = fabric_.levels[level];
   if (!hashed_ || l.links < 2) return load;
-  const int flows = std::max(1, static_cast<int>(std::lround(nodes * layout_.side_by_side)));
+  const int flows = std::max(1, static_cast<int>(std::lround(kChannelsOfNic * nodes * layout_.side_by_side)));
   const int links = std::max(1, static_cast<int>(l.links * usable(level)));
   const int members = (nodes_.of + l.nodes - 1) / l.nodes;
   const int drawn = std::clamp(static_cast<int>(kMostDraws / flows), 1, members);

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/collectives/channels.hpp"
 #include "sim/collective/collective_run.hpp"
 #include "sim/collective/flow_program.hpp"
 
@@ -32,6 +33,8 @@ class MachinePaths {
   [[nodiscard]] double network_occupancy() const { return network_occupancy_; }
   /// Messages that a device splits its network traffic into: one for each NIC that it has to itself.
   [[nodiscard]] int strands() const { return strands_; }
+  /// Parts of such a message of a ring or tree that take ways of their own: hashing tells its channels apart.
+  [[nodiscard]] int channels() const { return run_.setting.hashed ? kChannelsOfNic : 1; }
   /// Most peers that a rank sends to at the same time; 0: no limit.
   [[nodiscard]] int peers_in_flight() const { return run_.setting.peers_in_flight; }
   /// Of the others', where conditions slow it down.

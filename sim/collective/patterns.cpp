@@ -34,8 +34,9 @@ class LaneBuilder {
   }
   void network(int sender, int receiver, double bytes) {
     if (bytes <= 0) return;
-    const double part = bytes / paths_.strands();
-    for (int strand = 0; strand < paths_.strands(); ++strand)
+    const int strands = paths_.strands() * (plan_.pattern == MessagePattern::direct ? 1 : paths_.channels());
+    const double part = bytes / strands;
+    for (int strand = 0; strand < strands; ++strand)
       add(sender, receiver, paths_.network(group_.devices[sender], group_.devices[receiver], strand), part,
           part / plan_.network_cap * paths_.network_occupancy(), 1);
   }

@@ -392,6 +392,20 @@ TEST(Collective, ATorusGivesNoMoreThanItsCut) {
             268435456 / 50e9 * 1e6);
 }
 
+// A ring leaves by two channels a NIC, each hashed by itself: of 16 flows on 16 up-links of each of four leaves the
+// busiest holds two or three, so the ring takes 2.1 times as long as where they spread evenly (one flow a NIC: 2.9).
+TEST(Collective, HashingTellsTheChannelsOfANicApart) {
+  const std::string ring =
+      "--op all_reduce --sizes 8G --ranks 64 --cluster dgx-h100 --algorithm ring --protocol simple "
+      "--set cluster.fabric.nodes_per_leaf=2";
+  const double even = microseconds(ring);
+  double sum = 0;
+  constexpr int kSeeds = 8;
+  for (int seed = 1; seed <= kSeeds; ++seed)
+    sum += microseconds(fmt::format("{} --routing ecmp --seed {}", ring, seed)) / even;
+  EXPECT_NEAR(sum / kSeeds, 2.1, 0.35);
+}
+
 // A message of an exchange passes Σmin(i, 23 − i)/23 = 132/23 links of an axis, of which a router has two of 6.25 GB/s.
 // Peers near and far, on both sides, are served side by side.
 TEST(Collective, AnExchangeOverATorusKeepsToItsLinks) {
