@@ -20,7 +20,9 @@ const FieldTable<NativeLinks>& NativeLinks::fields() {
       PartTable<NativeLinks>("interconnect", "Links of an accelerator to its peers")
           .field("kind", &NativeLinks::kind, "Name and generation", required())
           .field("links", &NativeLinks::links, "Number of links", required_positive())
-          .field("link_bandwidth_GBps", &NativeLinks::per_link, "Of each link, per direction", required_positive());
+          .field("link_bandwidth_GBps", &NativeLinks::per_link, "Of each link, per direction", required_positive())
+          .field("wrap_multiple", &NativeLinks::wrap_multiple,
+                 "Torus: an axis wraps around where its length is a multiple of it, else it is open", at_least(1));
   return table;
 }
 

@@ -52,6 +52,7 @@ bool below_16_bit(Precision precision);
 struct NativeLinks {
   std::string kind;
   int links = 0;
+  int wrap_multiple = 1;    ///< torus: an axis wraps around where its length is a multiple of it, else it is open
   BytesPerSecond per_link;  ///< link_bandwidth_GBps: of each, per direction
   static const FieldTable<NativeLinks>& fields();
 };

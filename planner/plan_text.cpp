@@ -14,7 +14,7 @@ namespace stepcast {
 namespace {
 
 /// What resolving writes of every fabric, from its node where nobody states it.
-constexpr std::array kOfTheNode{"nics_per_node", "nic_bandwidth_Gbps", "network"};
+constexpr std::array kOfTheNode{"nics_per_node", "nic_bandwidth_Gbps", "network", "wrap_multiple"};
 
 /// Whatever of a fabric is not as it is by default, so that two that differ read differently.
 std::vector<std::string> fabric_words(const Json& cluster) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "fields/option_fault.hpp"
@@ -8,6 +10,7 @@
 #include "models/collectives/calibrated.hpp"
 #include "models/collectives/lateness.hpp"
 #include "models/fabric/findings.hpp"
+#include "models/fabric/plan/torus.hpp"
 #include "models/fabric/preset_kinds.hpp"
 #include "report/collective_cluster.hpp"
 #include "report/collective_question.hpp"
@@ -35,12 +38,29 @@ CollectiveKind collective_of(ExchangeKind kind) {
 constexpr std::string_view kNccl = "nccl";
 constexpr std::string_view kRaw = "alpha-beta";
 
+/// Libraries of makers who ship another than NCCL: RCCL and Neuron's have its interface, XLA makes its own.
+struct MakersLibrary {
+  std::string_view vendor, library;
+};
+constexpr std::array kMakersLibraries{MakersLibrary{"AMD", "rccl"}, MakersLibrary{"Google", "xla"},
+                                      MakersLibrary{"AWS", "neuron"}};
+
+std::string_view accelerators_library(const CollectiveCluster& cluster) {
+  const Accelerator* accelerator = cluster.machine.accelerator;
+  if (accelerator == nullptr) return kNccl;
+  if (!accelerator->collective_library.empty()) return accelerator->collective_library;
+  for (const auto& [vendor, library] : kMakersLibraries)
+    if (accelerator->vendor == vendor) return library;
+  return kNccl;
+}
+
 /// Name of the library that a calibration of the cluster was measured with; empty without one.
 std::string_view measured_library(const CollectiveCluster& cluster) {
   if (cluster.raw) return {};
   if (const auto host = measured_host_library(cluster.machine)) return name_of(*host);
   const MachineCalibration calibration = calibration_of(cluster.machine);
-  return calibration.across != nullptr || calibration.inside != nullptr ? kNccl : std::string_view{};
+  return calibration.across != nullptr || calibration.inside != nullptr ? accelerators_library(cluster)
+                                                                        : std::string_view{};
 }
 
 /// Library by name; nothing for the one of the accelerators.
@@ -380,7 +400,8 @@ CollectiveTable empty_table(const CollectiveQuestion& question, const Collective
   out.op = name_of(question.op);
   out.cluster = cluster.name;
   out.machine = cluster.words();
-  out.library = library ? std::string(name_of(*library)) : std::string(cluster.raw ? kRaw : kNccl);
+  out.library =
+      library ? std::string(name_of(*library)) : std::string(cluster.raw ? kRaw : accelerators_library(cluster));
   out.flows = question.full ? "full" : "folded";
   out.ranks = places.ranks;
   out.ranks_per_node = places.per_node;
@@ -431,6 +452,18 @@ void add_basis_notes(CollectiveTable& table, const CollectiveCluster& cluster, c
     table.notes.push_back(fmt::format("no {} was measured: the model with the calibrated constants", table.op));
 }
 
+/// Which axes of a torus have no link between their ends, and so half as many links as others.
+void add_torus_note(CollectiveTable& table, const CollectiveCluster& cluster, const RankPlaces& places) {
+  const TorusPlan torus = torus_plan(cluster.fabric, std::max(cluster.most_nodes.value_or(0), places.all_nodes()),
+                                     cluster.machine.nics, cluster.machine.nic_bandwidth);
+  const std::vector<int> open = torus.open_axes();
+  if (open.empty()) return;
+  table.notes.push_back(
+      fmt::format("the torus is open along {}: its chips' links wrap around on axes that are "
+                  "multiples of {} (cluster.fabric.wrap_multiple)",
+                  fmt::join(open, " and "), torus.wrap_multiple));
+}
+
 /// What of the fabric does not count, or is not what it seems.
 void add_fabric_notes(CollectiveTable& table, const CollectiveCluster& cluster, const RankPlaces& places) {
   if (places.all_nodes() == 1) return;
@@ -438,6 +471,7 @@ void add_fabric_notes(CollectiveTable& table, const CollectiveCluster& cluster, 
     table.notes.push_back(std::move(words));
   if (cluster.machine.network == NetworkKind::ici && !is_torus(cluster.fabric.preset))
     table.notes.emplace_back("the chips' own links (ici) form a torus: --fabric torus-2d or torus-3d");
+  if (is_torus(cluster.fabric.preset) && !cluster.raw) add_torus_note(table, cluster, places);
 }
 
 }  // namespace

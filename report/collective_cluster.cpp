@@ -15,6 +15,7 @@
 #include "models/fabric/network_switch.hpp"
 #include "models/fabric/placement.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/fabric/plan/torus.hpp"
 #include "models/fabric/preset_kinds.hpp"
 #include "sim/collective/network_links.hpp"
 
@@ -77,8 +78,9 @@ void refuse_unheeded(const Json& fabric, const std::string& preset, Diagnostics&
   }
 }
 
-/// The fabric that overrides describe, for clusters that are no scenario; `raw`: the preset of raw hosts, if they are.
-FabricSpec overridden_fabric(const CollectiveQuestion& question, const std::string& raw = {}) {
+/// The fabric that overrides describe, for clusters that are no scenario: of nodes (null for raw hosts), or of raw
+/// hosts by their preset.
+FabricSpec overridden_fabric(const CollectiveQuestion& question, const Node* node, const std::string& raw = {}) {
   Json document = Json::object();
   Diagnostics diagnostics("--set");
   for (const std::string& assignment : question.overrides) apply_override(document, assignment, diagnostics);
@@ -87,6 +89,8 @@ FabricSpec overridden_fabric(const CollectiveQuestion& question, const std::stri
       diagnostics.error("/" + key, "is a key of scenarios, and the cluster is none",
                         "name a scenario file, or set cluster.fabric keys");
   FabricSpec out = read_fabric(document, diagnostics);
+  const bool stated = document.contains(Json::json_pointer("/cluster/fabric/preset"));
+  if (!stated && node != nullptr) out.preset = usual_preset(*node, out.network);
   if (!raw.empty() && document.contains("cluster") && document["cluster"].contains("fabric"))
     refuse_unheeded(document["cluster"]["fabric"], raw, diagnostics);
   diagnostics.throw_if_faulty();
@@ -139,7 +143,7 @@ CollectiveCluster of_scenario(const CollectiveQuestion& question, const Catalog&
 CollectiveCluster of_node(const Node& node, const CollectiveQuestion& question, const Catalog& catalog) {
   CollectiveCluster out;
   out.machine = machine_of(node, catalog);
-  out.fabric = overridden_fabric(question);
+  out.fabric = overridden_fabric(question, &node);
   set_nics(out.machine, out.fabric, catalog);
   out.most_per_node = most_ranks_of(*out.machine.node, catalog);
   return out;
@@ -163,7 +167,7 @@ CollectiveCluster of_raw_hosts(const std::string& preset, const CollectiveQuesti
   out.machine.node = &raw_node();
   out.machine.nics = 1;
   out.machine.nic_bandwidth = kRawRate;
-  out.fabric = overridden_fabric(question, preset);
+  out.fabric = overridden_fabric(question, nullptr, preset);
   out.fabric.preset = preset == kStar ? FabricPreset::single_switch : *parse_enum<FabricPreset>(preset);
   return out;
 }
@@ -351,6 +355,7 @@ RankPlaces place_ranks(const CollectiveQuestion& question, const CollectiveClust
 
 void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const Catalog& catalog) {
   if (fabric_nodes(cluster, places) == 1 || cluster.machine.nics == 0 || is_star(cluster)) return;
+  take_wraps(cluster.fabric, cluster.machine.accelerator);
   Diagnostics diagnostics(cluster.name);
   cluster.machine.nic_bandwidth = cabled_nic_rate(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics,
                                                   cluster.machine.nic_bandwidth);
@@ -359,6 +364,7 @@ void settle_fabric(CollectiveCluster& cluster, const RankPlaces& places, const C
   check_fabric(cluster.fabric, fabric_nodes(cluster, places), cluster.machine.nics, cluster.machine.nic_bandwidth,
                cluster.network_switch, "/cluster/fabric", diagnostics);
   diagnostics.throw_if_faulty();
+  cluster.machine.torus_links = torus_links_of(cluster.machine, cluster.fabric, fabric_nodes(cluster, places));
   // Raw hosts have links alone, unless a switch is named.
   const bool known = !cluster.raw || !cluster.fabric.switch_id.empty();
   cluster.machine.network_sums = known && cluster.network_switch != nullptr && cluster.network_switch->sharp;

@@ -56,9 +56,13 @@ Json fabric_json(const FabricReport& r) {
            {"findings", findings}};
   if (const SwitchPart* part = r.fabric.network_switch()) out["switch"] = part->id;
   if (const TorusPlan* torus = r.fabric.torus()) {
-    Json sizes = Json::array();
-    for (int axis = 0; axis < torus->axes; ++axis) sizes.push_back(torus->size(axis));
+    Json sizes = Json::array(), wraps = Json::array();
+    for (int axis = 0; axis < torus->axes; ++axis) {
+      sizes.push_back(torus->size(axis));
+      wraps.push_back(!torus->open(axis));
+    }
     out["dimensions"] = sizes;
+    out["wraps"] = wraps;
   }
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include "models/fabric/network_switch.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/fabric/plan/torus.hpp"
 #include "models/scenario/scenario.hpp"
 
 namespace stepcast {
@@ -28,7 +29,12 @@ Cluster read_cluster(const FabricQuestion& question, const Catalog& catalog, Dia
   ClusterSpec spec;
   ClusterSpec::fields().read(spec, document["cluster"], "/cluster", diagnostics);
   diagnostics.throw_if_faulty();
-  return {catalog.find<Node>(spec.node, "/cluster/node", diagnostics), spec.nodes, std::move(spec.fabric)};
+  const Node* node = catalog.find<Node>(spec.node, "/cluster/node", diagnostics);
+  const bool stated = document.contains(Json::json_pointer("/cluster/fabric/preset"));
+  if (node != nullptr && !stated) spec.fabric.preset = usual_preset(*node, spec.fabric.network);
+  if (node != nullptr && node->has_accelerators())
+    take_wraps(spec.fabric, catalog.find<Accelerator>(node->accelerator, "/accelerator", diagnostics));
+  return {node, spec.nodes, std::move(spec.fabric)};
 }
 
 void set_nics(FabricReport& report, const FabricSpec& fabric) {

@@ -27,6 +27,12 @@ std::string counted(long count, const std::string& what) {
   return fmt::format("{} {}{}", whole(count), what, count == 1 || what.ends_with("NICs") ? "" : "s");
 }
 
+/// ", open along 8 and 14": axes whose ends no link joins.
+std::string open_words(const TorusPlan& torus) {
+  const std::vector<int> open = torus.open_axes();
+  return open.empty() ? "" : fmt::format(", open along {}", fmt::join(open, " and "));
+}
+
 std::string network_word(NetworkKind kind) {
   switch (kind) {
     case NetworkKind::infiniband:
@@ -63,7 +69,8 @@ std::string header(const FabricReport& r) {
     std::vector<int> sizes;
     sizes.reserve(static_cast<std::size_t>(torus->axes));
     for (int axis = 0; axis < torus->axes; ++axis) sizes.push_back(torus->size(axis));
-    out += line("Torus", fmt::format("{}, links of {}", fmt::join(sizes, " × "), gbps(torus->link)));
+    out +=
+        line("Torus", fmt::format("{}, links of {}{}", fmt::join(sizes, " × "), gbps(torus->link), open_words(*torus)));
   }
   return out;
 }

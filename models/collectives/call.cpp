@@ -16,6 +16,15 @@ double loss_of(int nodes, const Interconnect& net) {
   return 1 + net.loss_per_doubling * std::log2(static_cast<double>(nodes) / kNodesWithoutLoss);
 }
 
+/// Of the native ports. On a torus rings over whole nodes lie along all axes, so a device has its links in the whole of
+/// it; those carry what leaves the nodes, too, which is 1/p of a ring's bytes and not counted as native.
+double native_share_of(const GroupShape& group, const Interconnect& net) {
+  const int ranks = std::min(group.per_node, group.size);
+  const bool whole_nodes = group.nodes() > 1 && group.groups_per_node == 1 && ranks > 1;
+  if (net.torus_share <= 0 || !whole_nodes) return net.native_share(ranks);
+  return static_cast<double>(net.torus_share) * (ranks - 1) / ranks;
+}
+
 Seconds transfer(Bytes bytes, BytesPerSecond rate) { return bytes > Bytes(0) ? bytes / rate : Seconds(0); }
 
 }  // namespace
@@ -28,7 +37,7 @@ Call::Call(const GroupShape& g, const Interconnect& i, ElementWidth w)
       p(std::min(g.per_node, g.size)),
       k(g.nodes()),
       nodes(g.nodes()),
-      native_share(i.native_share(std::min(g.per_node, g.size))),
+      native_share(native_share_of(g, i)),
       loss(loss_of(g.nodes(), i)),
       network_rate(i.network_rate(g)),
       tree_rate(i.network_rate(g, MessagePattern::tree)),

@@ -121,9 +121,12 @@ struct FabricUplink {
 
 /// Rates and latencies of the links that a rank's traffic meets, as the cost functions and the engine see them.
 struct Interconnect {
-  BytesPerSecond native;        ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
-  Seconds native_hop;           ///< one-way latency between two devices of a node
-  bool private_native = true;   ///< switched or meshed: one device's native traffic meets no other's
+  BytesPerSecond native;       ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
+  Seconds native_hop;          ///< one-way latency between two devices of a node
+  bool private_native = true;  ///< switched or meshed: one device's native traffic meets no other's
+  /// Of `native`, for groups of whole nodes on a torus whose links carry what leaves the nodes, too: those of the
+  /// device with fewest of them; 0: the nodes have links of their own.
+  float torus_share = 0;
   BytesPerSecond host_link;     ///< PCIe per device and direction, achievable
   double wire_share = 1;        ///< of a NIC's or up-link's raw rate that the network's protocol leaves
   BytesPerSecond nic;           ///< one NIC, per direction, achievable

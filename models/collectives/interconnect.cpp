@@ -3,6 +3,7 @@
 #include "models/collectives/link_shares.hpp"
 #include "models/collectives/machine.hpp"
 #include "models/compute/host_link.hpp"
+#include "models/fabric/plan/torus.hpp"
 
 namespace stepcast {
 
@@ -92,8 +93,8 @@ BytesPerSecond host_ring(const CollectiveMachine& machine, std::size_t ranks) {
 /// their processors.
 void set_native_shares(Interconnect& out, const LinkProfile& links, const CollectiveMachine& machine, bool pcie) {
   const bool one_ring = machine.single_ring && joins_devices_directly(*machine.node);
-  out.link_share_by_ranks =
-      one_ring ? single_ring_shares(*machine.node, out.host_link / out.native) : link_shares_of(*machine.node);
+  out.link_share_by_ranks = one_ring ? single_ring_shares(*machine.node, out.host_link / out.native)
+                                     : link_shares_of(*machine.node, machine.accelerator);
   bool joined = true;
   for (std::size_t ranks = 2; ranks < out.link_share_by_ranks.size(); ++ranks) {
     double channels = channel_share(links, ranks);
@@ -127,6 +128,8 @@ void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
   const auto [raw, pcie] = native_link(machine);
   out.host_link = host_link_rate(*machine.node, *machine.accelerator, machine.compute);
   out.native = raw * links.ring_share;
+  out.torus_share = static_cast<float>(machine.torus_links) /
+                    static_cast<float>(std::max(1, machine.node->interconnect.links_per_accelerator));
   out.private_native = !pcie;
   set_native_shares(out, links, machine, pcie);
   out.all_to_all_native_share = links.peer_share / links.ring_share;
@@ -242,6 +245,12 @@ double Interconnect::link_share(int ranks) const {
   return link_share_by_ranks[std::min(static_cast<std::size_t>(std::max(ranks, 0)), last)];
 }
 
+std::int8_t torus_links_of(const CollectiveMachine& machine, const FabricSpec& fabric, int nodes) {
+  if (nodes < 2 || !devices_are_routers(fabric, *machine.node, machine.nics)) return 0;
+  const TorusPlan torus = torus_plan(fabric, nodes, machine.nics, machine.nic_bandwidth);
+  return static_cast<std::int8_t>(torus.fewest_links());
+}
+
 CollectiveMachine machine_of(const Scenario& scenario) {
   CollectiveMachine out;
   out.node = scenario.node;
@@ -257,6 +266,8 @@ CollectiveMachine machine_of(const Scenario& scenario) {
   out.nic_bandwidth = scenario.nic_bandwidth;
   out.network = scenario.network;
   out.single_ring = scenario.framework != nullptr && scenario.framework->single_ring;
+  const ClusterSpec& cluster = scenario.spec.cluster;
+  out.torus_links = torus_links_of(out, cluster.fabric, cluster.nodes);
   out.network_sums = scenario.network_switch != nullptr && scenario.network_switch->sharp;
   return out;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/fabric/plan/torus.hpp"
+
 namespace stepcast {
 
 namespace {
@@ -33,11 +35,25 @@ double listed_share(const NodeInterconnect& interconnect, int devices, int ranks
   return least > 0 ? least : 1;
 }
 
-/// A group along one dimension of a torus has that dimension's links alone. The last entry stands for all larger
-/// groups, which span every dimension (slices of TPU pods are such nodes).
-void set_torus(NativeShares& shares, int devices, int dimensions) {
-  set_each(shares, devices, [&](int) { return 1.0 / dimensions; });
-  shares.back() = 1;
+/// Axes along which so many devices lie where they are as even a block of a torus as they come.
+int axes_of_block(const TorusPlan& torus, int devices) {
+  FabricSpec spec;
+  spec.preset = torus.axes == 3 ? FabricPreset::torus_3d : FabricPreset::torus_2d;
+  const auto block = torus_plan(spec, 1, devices, BytesPerSecond(0)).block;
+  return static_cast<int>(std::count_if(block.begin(), block.end(), [](int length) { return length > 1; }));
+}
+
+/// A group smaller than a torus lies along a dimension that wraps around, whose two links it has; where none does, it
+/// is a block, at whose corner a device has one link along each axis. The last entry stands for all larger groups,
+/// which span every dimension (slices of TPU pods are such nodes): as many links as the device with fewest has.
+void set_torus(NativeShares& shares, const TorusPlan& torus) {
+  bool wraps = false;
+  for (int axis = 0; axis < torus.axes; ++axis) wraps = wraps || !torus.open(axis);
+  const double all = 2.0 * torus.axes, whole = std::max(1, torus.fewest_links()) / all;
+  shares.fill(whole);
+  shares[0] = shares[1] = 1;
+  set_each(shares, torus.nodes,
+           [&](int ranks) { return wraps ? 1.0 / torus.axes : std::min(whole, axes_of_block(torus, ranks) / all); });
 }
 
 int links_between(const NodeInterconnect& interconnect, int a, int b) {
@@ -102,7 +118,7 @@ NativeShares single_ring_shares(const Node& node, double host) {
   return shares;
 }
 
-NativeShares link_shares_of(const Node& node) {
+NativeShares link_shares_of(const Node& node, const Accelerator* accelerator) {
   NativeShares shares;
   shares.fill(1);
   const int devices = node.devices();
@@ -115,10 +131,8 @@ NativeShares link_shares_of(const Node& node) {
         set_each(shares, devices, [&](int ranks) { return listed_share(node.interconnect, devices, ranks); });
       break;
     case NodeTopology::torus_2d:
-      set_torus(shares, devices, 2);
-      break;
     case NodeTopology::torus_3d:
-      set_torus(shares, devices, 3);
+      set_torus(shares, node_torus(node, accelerator));
       break;
     case NodeTopology::pair:
     case NodeTopology::nvswitch:

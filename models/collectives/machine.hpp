@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -23,8 +24,10 @@ struct CollectiveMachine {
   int nics = 0;                  ///< of a node, for training traffic
   BytesPerSecond nic_bandwidth;  ///< raw rate of each, per direction
   NetworkKind network = NetworkKind::infiniband;
-  bool network_sums = false;      ///< the network's switches add (SHARP)
-  bool single_ring = false;       ///< FrameworkProfile::single_ring
+  bool network_sums = false;  ///< the network's switches add (SHARP)
+  bool single_ring = false;   ///< FrameworkProfile::single_ring
+  /// Links of the device that has fewest where devices are the routers of a torus over several nodes; 0: they are none.
+  std::int8_t torus_links = 0;
   std::optional<Seconds> launch;  ///< start of a collective as measured on this host; null: the profile's
 };
 
@@ -33,6 +36,9 @@ CollectiveMachine machine_of(const Scenario& scenario);
 /// A node of the catalogue with its own NICs, as a benchmark meets it. Throws InputError when its accelerator or its
 /// processor is not in the catalogue.
 CollectiveMachine machine_of(const Node& node, const Catalog& catalog);
+
+/// CollectiveMachine::torus_links of so many of its nodes in a fabric.
+std::int8_t torus_links_of(const CollectiveMachine& machine, const FabricSpec& fabric, int nodes);
 
 /// Rates and latencies of the machine's links, as the cost functions take them.
 Interconnect interconnect_of(const CollectiveMachine& machine);

@@ -84,6 +84,10 @@ const FieldTable<FabricSpec>& FabricSpec::fields() {
                {.min = 1, .max = kMostNodes})
         .field("dimensions", &F::dimensions, "NICs along each axis of a torus; default: as even as they come",
                {.min = 1, .max = kMostNodes})
+        .field("wrap_multiple", &F::wrap_multiple,
+               "Torus: an axis wraps around where its length is a multiple of it, else it is open; 0: what the "
+               "catalogue says of the node's chip",
+               {.min = 0, .max = kMostNodes})
         .field("pxn", &F::pxn,
                "Rails: traffic for another rail first goes to the node's device of that rail, over the native links")
         .field("routing", &F::routing,

@@ -82,6 +82,7 @@ struct FabricSpec {
   bool pxn = true;  ///< rails: traffic to another rail first goes to the device of that rail (NCCL's PXN)
   FabricRouting routing = FabricRouting::adaptive;
   FabricPlacement placement = FabricPlacement::packed;
+  int wrap_multiple = 0;  ///< torus: an axis wraps around where its length is a multiple of it; 0: as the chips' links
   std::vector<int> node_order;             ///< node of the fabric for each node of ranks; empty: as `placement` says
   std::vector<FabricSwitchSpec> switches;  ///< custom only
   std::vector<FabricCableSpec> cables;     ///< custom only

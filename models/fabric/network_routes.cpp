@@ -199,7 +199,8 @@ int NetworkRoutes::link_between(Vertex from, Vertex to) const {
   return -1;
 }
 
-/// Axis by axis, the shorter way round; half way round, one router upwards and the next one downwards.
+/// Axis by axis, the shorter way round; half way round, one router upwards and the next one downwards. Along an open
+/// axis there is one way.
 void NetworkRoutes::torus_route(Vertex from, Vertex to, std::vector<int>& out) const {
   const TorusPlan& plan = *fabric_.torus();
   const FabricVertex &a = fabric_.graph()[from], &b = fabric_.graph()[to];
@@ -210,7 +211,8 @@ void NetworkRoutes::torus_route(Vertex from, Vertex to, std::vector<int>& out) c
   for (std::size_t axis = 0; axis < here.size(); ++axis) {
     const int size = plan.size(static_cast<int>(axis));
     const int ahead = (goal[axis] - here[axis] + size) % size;
-    const bool upwards = 2 * ahead < size || (2 * ahead == size && even);
+    const bool shorter = 2 * ahead < size || (2 * ahead == size && even);
+    const bool upwards = plan.open(static_cast<int>(axis)) ? goal[axis] > here[axis] : shorter;
     const int step = upwards ? 1 : size - 1;
     while (here[axis] != goal[axis]) {
       here[axis] = (here[axis] + step) % size;

@@ -85,10 +85,8 @@ class InteriorBuilder {
         mesh();
         break;
       case NodeTopology::torus_2d:
-        torus(FabricPreset::torus_2d);
-        break;
       case NodeTopology::torus_3d:
-        torus(FabricPreset::torus_3d);
+        torus();
         break;
       case NodeTopology::single:
       case NodeTopology::pcie:
@@ -107,16 +105,16 @@ class InteriorBuilder {
       for (int b = a + 1; b < devices_; ++b) join_native(a, b, each);
   }
 
-  void torus(FabricPreset preset) {
-    FabricSpec spec;
-    spec.preset = preset;
-    const TorusPlan plan = torus_plan(spec, devices_, 1, BytesPerSecond(0));
+  void torus() {
+    const TorusPlan plan = node_torus(node_, accelerator_);
     for (int d = 0; d < devices_; ++d)
       for (int axis = 0; axis < plan.axes; ++axis) {
         auto next = plan.coordinates(d, 0);
         int& c = next[static_cast<std::size_t>(axis)];
+        if (plan.open(axis) && c + 1 == plan.size(axis)) continue;
         c = (c + 1) % plan.size(axis);
-        // Two along an axis have two links between them, met once from each: the loop adds one each time.
+        // Two along an axis that wraps around have two links between them, met once from each: the loop adds one each
+        // time.
         join_native(d, plan.at(next)[0], 1);
       }
   }

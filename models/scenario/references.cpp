@@ -5,6 +5,8 @@
 #include "models/fabric/findings.hpp"
 #include "models/fabric/network_switch.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/fabric/plan/torus.hpp"
+#include "models/fabric/preset_kinds.hpp"
 #include "models/scenario/described_model.hpp"
 #include "models/scenario/draft.hpp"
 #include "models/scenario/framework_constants.hpp"
@@ -141,6 +143,7 @@ void resolve_references(Draft& draft) {
 void resolve_network(Draft& draft) {
   if (!draft.cluster_known() || !draft.sound({"/cluster/fabric"})) return;
   Scenario& s = draft.scenario;
+  take_wraps(s.spec.cluster.fabric, s.accelerator);
   const FabricSpec& fabric = draft.spec().cluster.fabric;
   const int own = s.node->training_nics();
   const auto nic = std::find_if(s.node->nics.begin(), s.node->nics.end(), [](const Nic& n) { return n.training; });
@@ -154,6 +157,11 @@ void resolve_network(Draft& draft) {
         network_switch(fabric, s.network, s.nic_bandwidth, draft.catalog, "/cluster/fabric", draft.diagnostics);
   check_fabric(fabric, nodes, s.nics_per_node, s.nic_bandwidth, s.network_switch, "/cluster/fabric", draft.diagnostics);
   if (nodes == 1) return;
+  if (s.network == NetworkKind::ici && !is_torus(fabric.preset))
+    draft.assume(
+        fmt::format("a {} of switches joins the nodes, though the chips' own links (ici) form a torus: "
+                    "fabric.preset torus-2d or torus-3d",
+                    name_of(fabric.preset)));
   for (std::string& words : ratios_without_effect(
            fabric, fabric_levels(fabric, nodes, s.nics_per_node, s.nic_bandwidth, s.network_switch), nodes))
     draft.assume(std::move(words));

@@ -25,6 +25,7 @@ std::function<void(int, std::vector<int>&)> torus_neighbours(const std::shared_p
         if (size < 2) continue;
         auto next = here;
         int& c = next[static_cast<std::size_t>(axis)];
+        if (torus.open(axis) && c == (step == 1 ? size - 1 : 0)) continue;
         c = (c + step) % size;
         const auto [node, nic] = torus.at(next);
         out.push_back(rank_node[static_cast<std::size_t>(node)] * each + nic);

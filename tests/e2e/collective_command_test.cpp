@@ -392,6 +392,19 @@ TEST(Collective, ATorusGivesNoMoreThanItsCut) {
             268435456 / 50e9 * 1e6);
 }
 
+// A chip at the corner of an open torus takes all that it gathers over as many links of 50 GB/s as it has; in a torus
+// that wraps over all six. 4×4×4 of a v4 wrap, 8 and 64 chips of a v5e do not.
+TEST(Collective, AGatherOverATorusPassesTheLinksOfItsCorner) {
+  const auto time = [](const std::string& rest) { return microseconds("--op all_gather --sizes 1G " + rest); };
+  const auto bound = [](int ranks, int links) { return 1.073741824e9 * (ranks - 1) / ranks / (links * 50e9) * 1e6; };
+  EXPECT_GT(time("--ranks 4 --cluster tpu-v4-host"), bound(4, 2));
+  EXPECT_GT(time("--ranks 8 --cluster tpu-v5e-host"), bound(8, 2));
+  EXPECT_GT(time("--ranks 64 --cluster tpu-v5e-host"), bound(64, 2));
+  EXPECT_LT(time("--ranks 64 --cluster tpu-v5e-host"), 1.4 * bound(64, 2));
+  EXPECT_GT(time("--ranks 64 --cluster tpu-v4-host"), bound(64, 6));
+  EXPECT_LT(time("--ranks 64 --cluster tpu-v4-host"), 1.4 * bound(64, 6));
+}
+
 // A ring leaves by two channels a NIC, each hashed by itself: of 16 flows on 16 up-links of each of four leaves the
 // busiest holds two or three, so the ring takes 2.1 times as long as where they spread evenly (one flow a NIC: 2.9).
 TEST(Collective, HashingTellsTheChannelsOfANicApart) {
@@ -466,7 +479,10 @@ TEST(Collective, SaysWhatOfAFabricDoesNotCount) {
   const auto notes = [](const std::string& line) { return collective("--op all_reduce --sizes 1M " + line).out; };
   EXPECT_THAT(notes("--ranks 32 --cluster dgx-h100 --fabric rail-only --oversubscription 2"),
               HasSubstr("oversubscription 2 has no effect"));
-  EXPECT_THAT(notes("--ranks 16 --cluster tpu-v4-host"), HasSubstr("form a torus"));
+  EXPECT_THAT(notes("--ranks 16 --cluster tpu-v4-host --fabric fat-tree"), HasSubstr("form a torus"));
+  EXPECT_THAT(notes("--ranks 64 --cluster tpu-v5e-host"), HasSubstr("the torus is open along 8 and 8"));
+  EXPECT_THAT(notes("--ranks 64 --cluster tpu-v4-host"), Not(HasSubstr("torus")));
+  EXPECT_THAT(notes("--ranks 16 --cluster tpu-v4-host"), HasSubstr("by xla"));
 }
 
 TEST(Collective, LatenessIsANumber) {

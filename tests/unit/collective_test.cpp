@@ -555,6 +555,17 @@ TEST(LinkProfiles, OfMeshesAndToriAreTheirOwn) {
   EXPECT_EQ(machine("tpu-v5p-host").links->ring_share, 0.9);
 }
 
+// A host's 2×4 chips of a v5e, its 2×2×1 of a v4: a corner has two links of four and of six; neighbours have one.
+TEST(LinkShares, OfATorusAreThoseOfItsCorner) {
+  const auto net = [](const char* node) {
+    return interconnect_of(machine_of(*test::catalog().find<Node>(node), test::catalog()));
+  };
+  EXPECT_DOUBLE_EQ(net("tpu-v5e-host").link_share(8), 2 / 4.0);
+  EXPECT_DOUBLE_EQ(net("tpu-v5e-host").link_share(2), 1 / 4.0);
+  EXPECT_DOUBLE_EQ(net("tpu-v4-host").link_share(4), 2 / 6.0);
+  EXPECT_DOUBLE_EQ(net("aws-trn1.32xlarge").link_share(16), 1);  // 4×4, closed
+}
+
 // What is asked for and cannot be had is refused, not replaced.
 TEST(Availability, RefusesWhatItWouldRunAsSomethingElse) {
   const Devices machine(8, switched());

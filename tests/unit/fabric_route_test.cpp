@@ -139,6 +139,22 @@ TEST(Torus, IsCrossedAxisByAxisTheShorterWayRound) {
   EXPECT_EQ(trunks, 3 + 2);
 }
 
+// Where no link joins the ends of an axis, seven steps stay seven.
+TEST(Torus, AnOpenAxisIsCrossedTheOneWay) {
+  FabricSpec spec = preset(FabricPreset::torus_2d);
+  spec.wrap_multiple = 16;
+  const SwitchPart part = switch_of(4);
+  const Fabric fabric = plain_fabric(64, part, spec);  // 8 × 8
+  Router router(fabric, FabricRouting::ecmp);
+  for (const auto& [from, to] : {std::pair{0, 7}, std::pair{7, 0}, std::pair{0, 56}}) {
+    std::vector<int> route;
+    router.route(from, to, 0, route);
+    EXPECT_EQ(std::count_if(route.begin(), route.end(),
+                            [&](int id) { return fabric.link(id).kind == FabricLinkKind::trunk; }),
+              7);
+  }
+}
+
 TEST(Torus, JoinsTheChipsOfAHostToo) {
   const Fabric fabric = fabric_of("tpu-v4-host", 16, preset(FabricPreset::torus_3d));
   EXPECT_EQ(way(fabric, 0, 1), (Names{"node 0 NIC 0", "node 0 NIC 1", "node 0 device 1"}));

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/fabric/metrics.hpp"
 #include "models/fabric/placement.hpp"
 #include "models/fabric/plan/clos.hpp"
 #include "models/fabric/plan/custom.hpp"
+#include "models/fabric/plan/torus.hpp"
 #include "tests/unit/fabrics.hpp"
 
 namespace stepcast::fabric_test {
@@ -423,6 +425,56 @@ TEST(Torus, TheMiddleOfAnAxisMayGoThroughAHost) {
   const FabricLevels levels = fabric_levels(spec, 25, 4, 100_GBps, nullptr);
   EXPECT_EQ(levels.levels.back().links, 20);
   EXPECT_NEAR(levels.levels.back().nodes, 12.5, 0.5);
+}
+
+/// A square of v5e hosts, whose axes wrap around from 16 chips on.
+Fabric v5e_slice(int hosts) {
+  FabricSpec spec = preset(FabricPreset::torus_2d);
+  take_wraps(spec, test::catalog().find<Accelerator>("tpu-v5e"));
+  return fabric_of("tpu-v5e-host", hosts, spec);
+}
+
+// 8 × 8 chips: eight links of 50 GB/s between two halves, fourteen from corner to corner; the pod of 16 × 16 wraps.
+TEST(Torus, AnAxisThatDoesNotWrapIsOpen) {
+  const Fabric open = v5e_slice(8);
+  EXPECT_THAT(open.torus()->open_axes(), testing::ElementsAre(8, 8));
+  EXPECT_EQ(open.torus()->fewest_links(), 2);
+  EXPECT_NEAR(bisection_bandwidth(open).in(1_GBps), 8 * 50, 1e-6);
+  EXPECT_NEAR(bisection_by_levels(FabricPreset::torus_2d, open.levels(), 8, 1600_GBps)->in(1_GBps), 8 * 50, 1e-6);
+  EXPECT_EQ(diameter(open).links, 14);
+  const Fabric pod = v5e_slice(32);
+  EXPECT_TRUE(pod.torus()->open_axes().empty());
+  EXPECT_EQ(pod.torus()->fewest_links(), 4);
+  EXPECT_EQ(diameter(pod).links, 16);
+}
+
+// The tiers of the first nodes, which lie in a corner, are the cuts of the graph.
+TEST(Torus, TiersOfOpenAxesAreCuts) {
+  for (const int hosts : {2, 4, 8, 16, 32}) {
+    const Fabric fabric = v5e_slice(hosts);
+    for (const FabricLevel& level : fabric.levels().levels)
+      EXPECT_NEAR(level.up.in(1_GBps), cut_bandwidth(fabric, level.nodes).in(1_GBps), 1e-3)
+          << hosts << " hosts, " << level.nodes << " together";
+  }
+}
+
+// 864 hosts of 2×2×1 could be 12×16×18, of which 18 is no multiple of four.
+TEST(Torus, OfWholeCubesGoesBeforeAnEvenerOne) {
+  FabricSpec spec = preset(FabricPreset::torus_3d);
+  spec.wrap_multiple = 4;
+  const TorusPlan plan = torus_plan(spec, 864, 4, 1_GBps);
+  EXPECT_TRUE(plan.open_axes().empty());
+  EXPECT_EQ(std::max({plan.size(0), plan.size(1), plan.size(2)}), 24);
+}
+
+TEST(Torus, OfChipsIsWhatTheirHostsFormWhereNobodyStatesAPreset) {
+  const auto usual = [](const char* id, std::optional<NetworkKind> network = std::nullopt) {
+    return usual_preset(*test::catalog().find<Node>(id), network);
+  };
+  EXPECT_EQ(usual("tpu-v5e-host"), FabricPreset::torus_2d);
+  EXPECT_EQ(usual("tpu-v5p-host"), FabricPreset::torus_3d);
+  EXPECT_EQ(usual("tpu-v5p-host", NetworkKind::ethernet_tcp), FabricPreset::fat_tree);
+  EXPECT_EQ(usual("dgx-h100"), FabricPreset::fat_tree);
 }
 
 // NICs of one node are no ends of a message: the slow cable of their node counts once.

@@ -6,6 +6,7 @@
 #include "models/fabric/check.hpp"
 #include "models/fabric/metrics.hpp"
 #include "models/fabric/placement.hpp"
+#include "models/fabric/plan/torus.hpp"
 #include "models/fabric/preset_kinds.hpp"
 
 namespace stepcast {
@@ -67,9 +68,7 @@ InteriorOptions interior_options(const FabricSpec& spec, const Node& node, int n
   out.nic_bandwidth = rate;
   const bool rails = spec.preset == FabricPreset::rail_optimized || spec.preset == FabricPreset::rail_only;
   out.each_nic_apart = rails || is_torus(spec.preset) || spec.preset == FabricPreset::custom;
-  const NodeTopology inside = node.interconnect.kind;
-  const bool torus_inside = inside == NodeTopology::torus_2d || inside == NodeTopology::torus_3d;
-  out.nics_are_routers = is_torus(spec.preset) && torus_inside && nics == node.devices();
+  out.nics_are_routers = devices_are_routers(spec, node, nics);
   return out;
 }
 

@@ -12,11 +12,13 @@ TopSwitches build_torus(FabricBuilder& builder, const FabricSpec& spec, SiteRang
         if (plan.size(axis) < 2) continue;
         auto next = plan.coordinates(node, nic);
         int& c = next[static_cast<std::size_t>(axis)];
-        // Two routers along an axis have both their links to each other; the second would join them once more.
+        if (plan.open(axis) && c + 1 == plan.size(axis)) continue;
+        // Two routers along an axis that wraps around have both their links to each other; the second would join them
+        // once more.
         if (plan.size(axis) == 2 && c == 1) continue;
         c = (c + 1) % plan.size(axis);
         const auto [other, other_nic] = plan.at(next);
-        const int cables = plan.size(axis) == 2 ? 2 : 1;
+        const int cables = plan.size(axis) == 2 && !plan.open(axis) ? 2 : 1;
         builder.join(builder.fabric().nic(site.first_node + node, nic),
                      builder.fabric().nic(site.first_node + other, other_nic),
                      {FabricLinkKind::trunk, plan.link * cables, kTorusHop, cables, 0});
