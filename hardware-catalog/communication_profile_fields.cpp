@@ -105,8 +105,11 @@ const FieldTable<NetworkProfile>& NetworkProfile::fields() {
           .field("ring_hop_at_scale_us", &P::ring_hop_at_scale,
                  "LL ring step that many nodes tend to; 0: ring_hop_ll_us", at_least(0))
           .field("ll_share", &P::ll_share, "Of the wire in protocol LL", positive())
+          .field("ll", &P::ll, "Protocol LL crosses it; false: its plugin for the library switches it off")
           .field("ll128", &P::ll128,
                  "Protocol LL128 crosses it: its NICs write whole lines and lie behind the devices' PCIe switches")
+          .field("nvls_tree", &P::nvls_tree,
+                 "Trees of NVLink switches cross it; false: its plugin or the cloud's settings switch them off")
           .field("peer_start_us", &P::peer_start, "all_to_all: for each peer on another node", at_least(0))
           .field("peer_start_at_scale_us", &P::peer_start_at_scale,
                  "The same that many nodes tend to; 0: peer_start_us", at_least(0))

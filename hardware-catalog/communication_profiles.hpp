@@ -100,6 +100,8 @@ struct NetworkProfile {
   Seconds ring_hop_at_scale;              ///< LL ring step that many nodes tend to; equal to ring_hop_ll for most
   double ll_share = 0.1;                  ///< of the wire in protocol LL
   bool ll128 = false;                     ///< protocol LL128 crosses it
+  bool ll = true;                         ///< protocol LL crosses it
+  bool nvls_tree = true;                  ///< trees of NVLink switches cross it
   Seconds peer_start;                     ///< all_to_all: for each peer on another node
   Seconds peer_start_at_scale;            ///< the same that many nodes tend to
   double small_peer_factor = 1;           ///< peers cost so much more while a message is at most small_peer_limit

@@ -86,6 +86,8 @@ BytesPerSecond native_rate(const Node& node) {
 const Node* catalogue_node(const Accelerator& accelerator, int devices, const Catalog& catalog) {
   const Node *own = nullptr, *alike = nullptr;
   for (const std::string& id : catalog.ids("nodes")) {
+    // Of a part of a server (dgx-a100-40gb-4-of-8) a row says so, and is given the server itself.
+    if (has(id, "-of-")) continue;
     const Node* node = catalog.find<Node>(id);
     if (node->accelerator_count != devices) continue;
     const bool is_own = node->accelerator == accelerator.id;

@@ -125,6 +125,18 @@ std::string unknown_gpu(const std::string& gpu) {
   return fmt::format("gpu: no accelerator of the catalogue is meant by \"{}\"{}", gpu, hint.empty() ? "" : ", " + hint);
 }
 
+/// Which EFA a server has, by what the catalogue's servers of the accelerator say of theirs: only one cloud has it.
+/// Empty: the usual one.
+std::string efa_profile(const Accelerator& accelerator, const Catalog& catalog) {
+  for (const std::string& id : catalog.ids("nodes")) {
+    const auto* node = catalog.find<Node>(id);
+    if (node->accelerator != accelerator.id) continue;
+    for (const Nic& nic : node->nics)
+      if (nic.training && nic.kind == NetworkKind::efa && !nic.network_profile.empty()) return nic.network_profile;
+  }
+  return "";
+}
+
 /// Machine and place of a device row.
 void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& catalog) {
   const std::string gpu = row.text("gpu");
@@ -167,6 +179,7 @@ void set_machine(MeasuredCollective& out, const CsvRow& row, const Catalog& cata
   machine.nic_bandwidth = *nics.bandwidth;
   machine.network = nics.kind;
   if (!nics.direct_to_device_tcp.empty()) out.network_profile = nics.direct_to_device_tcp;
+  if (nics.kind == NetworkKind::efa) out.network_profile = efa_profile(*accelerator, catalog);
   if (nics.kind == NetworkKind::slingshot && contains(remarks, "software match"))
     out.network_profile = "slingshot-software-match";
   machine.network_profile = out.network_profile.empty() ? network_profile_of(nics.kind, false, catalog)

@@ -93,8 +93,8 @@ Timed reduction_by_library(const Asked& asked, const Call& call) {
   if (asked.kind == CollectiveKind::all_reduce) {
     // Inside one node NCCL's trees are chains, never faster than a ring for a buffer that is cut in pieces.
     if (call.crosses()) best = faster(best, by_tree(asked, call));
-    if (simple && call.net.switch_sums.rate > BytesPerSecond(0) && call.p >= kLeastInSwitch)
-      best = faster(best, switch_sum(asked.kind, asked.payload, call));
+    const bool sums = call.net.switch_sums.rate > BytesPerSecond(0) && (call.net.switch_trees || !call.crosses());
+    if (simple && sums && call.p >= kLeastInSwitch) best = faster(best, switch_sum(asked.kind, asked.payload, call));
   }
   // CollNet is off unless asked for (NCCL_COLLNET_ENABLE).
   return best;

@@ -124,6 +124,7 @@ struct Interconnect {
   BytesPerSecond native;       ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
   Seconds native_hop;          ///< one-way latency between two devices of a node
   bool private_native = true;  ///< switched or meshed: one device's native traffic meets no other's
+  bool switched = false;       ///< a switch joins the devices of a node
   /// Of `native`, for groups of whole nodes on a torus whose links carry what leaves the nodes, too: those of the
   /// device with fewest of them; 0: the nodes have links of their own.
   float torus_share = 0;
@@ -148,6 +149,7 @@ struct Interconnect {
   Seconds remote_peer_start_at_scale;            ///< the same of remote_peer_start
   SwitchSums switch_sums;
   bool network_sums = false;  ///< the network's switches add (SHARP)
+  bool switch_trees = true;   ///< trees join the nodes' switches that add
   PeerMessages peers;
   RootMessages root;
   TunerTables tuner;

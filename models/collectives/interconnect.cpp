@@ -131,6 +131,7 @@ void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
   out.torus_share = static_cast<float>(machine.torus_links) /
                     static_cast<float>(std::max(1, machine.node->interconnect.links_per_accelerator));
   out.private_native = !pcie;
+  out.switched = switched(*machine.node);
   set_native_shares(out, links, machine, pcie);
   out.all_to_all_native_share = links.peer_share / links.ring_share;
   out.peers.peer_rate = pcie ? BytesPerSecond(0) : links.peer_rate;
@@ -180,6 +181,7 @@ void set_network(Interconnect& out, const CollectiveMachine& machine) {
   out.send_share = network.send_share / network.wire_share;
   out.loss_per_doubling = network.loss_per_doubling;
   out.network_sums = machine.network_sums;
+  out.switch_trees = network.nvls_tree;
 }
 
 void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
@@ -191,6 +193,7 @@ void set_protocols(Interconnect& out, const CollectiveMachine& machine) {
         true,         library.fill_ring_ll, library.fill_tree_ll};
   // A library without a profile, and tori whose devices route by themselves, ask nothing of the host.
   if (machine.library != nullptr && machine.network != NetworkKind::ici) ll.node_limit = ll_of_host(machine);
+  ll.crosses = network.ll;
   SendProtocol& ll128 = out.middle_messages;
   ll128 = ll;
   ll128.native_hop *= library.ll128_hop;

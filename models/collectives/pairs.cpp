@@ -44,6 +44,7 @@ Timed either(const Shape& bulk, Seconds small_steps, double small_share, const C
   small.fill = 0;
   small.native_cap *= small_share;
   small.network_cap *= small_share;
+  if (call.crosses() && !call.net.small_messages.crosses) return timed(bulk, call);
   return faster(timed(small, call), timed(bulk, call));
 }
 

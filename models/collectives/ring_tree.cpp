@@ -54,10 +54,11 @@ bool share_nics(const Call& call) {
   return call.net.rank_network * ranks > call.net.node_network * (1 + 1e-9);
 }
 
-/// What a node sends in a tree, in buffers. Two nodes whose devices share NICs behave as a ring (docs/sources.md,
-/// benchmark fit).
+/// What a node sends in a tree, in buffers. NCCL rates a tree over two nodes by the links inside them (docs/sources.md,
+/// NCCL's tables), so where devices share NICs and no switch joins them, it runs a ring: two nodes of ALCF-Polaris send
+/// as much of the wire in an all_reduce as in an all_gather, those of AWS' p4d more than the wire has.
 double tree_load(const Call& call) {
-  if (call.nodes == 2 && share_nics(call)) return 2 * (call.n - 1) / call.n;
+  if (call.nodes == 2 && share_nics(call) && !call.net.switched) return 2 * (call.n - 1) / call.n;
   return double_tree_load(call.nodes);
 }
 
