@@ -52,6 +52,7 @@ struct Shape {
   double fill = 0;                         ///< r of the fill term 2·√(r·l·T)
   Seconds fill_steps;  ///< l there: latency of the steps that stand idle one after another; zero: all of them
   Seconds fill_extra;  ///< fill that does not follow that form
+  double filling = 1;  ///< T there over the time of all bytes
 };
 /// Time of a shape's bytes on the narrowest link.
 Seconds flow(const Shape& shape, const Call& call);

@@ -88,7 +88,7 @@ Timed timed(const Shape& shape, const Call& call) {
   // fit).
   if (shape.fill > 0) {
     const Seconds idle = shape.fill_steps > Seconds(0) ? shape.fill_steps : shape.steps;
-    out.start += Seconds(2 * std::sqrt(shape.fill * idle.value() * bytes.value()));
+    out.start += Seconds(2 * std::sqrt(shape.fill * idle.value() * shape.filling * bytes.value()));
   }
   cost.latency = out.start + shape.steps;
   out.time = cost.latency + bytes;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/collectives/algorithms.hpp"
+#include "models/collectives/channels.hpp"
 #include "models/collectives/double_tree.hpp"
 
 namespace stepcast::algorithms {
@@ -39,6 +40,17 @@ constexpr Bytes kLlBlock = 4_KiB;
 double full_block(Bytes payload, double parts, double share) {
   return share * std::min(1.0, payload / (kLlBlock * parts));
 }
+
+/// Channels of one of the groups of a node: those of its NICs, as far as NCCL opens them (MAXCHANNELS, 32 in most
+/// versions).
+double channels(const Call& call) {
+  constexpr double kMostChannels = 32;
+  return std::clamp(1.0 * kChannelsOfNic * call.net.nics / call.group.groups_per_node, 1.0, kMostChannels);
+}
+
+/// Of a tree's buffer in LL what exceeds one block on each channel. Only that is cut: up to there larger messages open
+/// more channels (tables of 8 × H100 grow by no more than their bytes take from 4 to 64 KiB).
+double beyond_blocks(Bytes payload, const Call& call) { return std::max(0.0, 1 - kLlBlock * channels(call) / payload); }
 
 /// What hops between nodes add to the time of the bytes. The proxies keep several chunks on their way, so a hop that is
 /// shorter than the next block takes to send is not waited for, and one that is longer is waited for in every step: the
@@ -111,6 +123,7 @@ Timed tree_all_reduce(Bytes payload, CollectiveProtocol protocol, const Call& ca
   // Chunks go up and down the levels in every protocol; in LL a level waits for its whole block as well.
   const bool lines = protocol == CollectiveProtocol::ll;
   shape.fill = lines ? call.net.bulk.fill_tree : how.fill_tree;
+  if (lines) shape.filling = beyond_blocks(payload, call);
   // LL128's lines pass on as they come: one level's chunk.
   if (protocol == CollectiveProtocol::ll128) shape.fill_steps = std::max(how.native_hop, how.tree_hop);
   // A chain over the devices of a node, or of a rack that is one node to the library (MNNVL).

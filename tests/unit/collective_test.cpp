@@ -612,6 +612,12 @@ TEST(NetworkProfiles, SayWhatCrossesThem) {
   EXPECT_EQ(OverNodes("aws-p5.48xlarge", 2, 8_B).cost.protocol, CollectiveProtocol::ll);
 }
 
+// A tree in LL opens a channel for every 4 KiB, of which eight NICs have sixteen: 4 to 64 KiB are a block on each, and
+// took 3.6 µs more (NVIDIA/nccl-tests, issue 309: two nodes of eight H100).
+TEST(Trees, InLlFillNothingUntilEveryChannelHasABlock) {
+  EXPECT_LT(OverNodes("dgx-h100", 2, 64_KiB).us - OverNodes("dgx-h100", 2, 4_KiB).us, 9);
+}
+
 // What is asked for and cannot be had is refused, not replaced.
 TEST(Availability, RefusesWhatItWouldRunAsSomethingElse) {
   const Devices machine(8, switched());
