@@ -16,4 +16,7 @@ std::string without_colours(std::string_view line);
 /// count.
 std::optional<double> figure_of(std::string_view text);
 
+/// Seconds of a unit of time by its name, "ms" or "minutes"; nothing where it is none.
+std::optional<double> seconds_of_unit(std::string_view unit);
+
 }  // namespace stepcast

@@ -11,6 +11,7 @@
 #include "calibration/importers/text_file.hpp"
 #include "checks/check_metric.hpp"
 #include "checks/measured/keras_bars.hpp"
+#include "checks/measured/series_names.hpp"
 #include "checks/measured/wandb.hpp"
 
 namespace stepcast {
@@ -19,94 +20,6 @@ namespace {
 
 /// Largest log or table that is read: a line a step, for millions of steps.
 constexpr std::size_t kMostMeasuredBytes = 512u << 20;
-
-struct KnownName {
-  std::string_view series, metric;
-  double factor = 1;
-  bool inverse = false;  ///< steps a second
-};
-
-/// Names under which frameworks write what we predict, with what turns their unit into ours.
-constexpr KnownName kKnownNames[]{
-    // Ours.
-    {"step_time_s", "step_time_s"},
-    {"samples_per_s", "samples_per_s"},
-    {"tokens_per_s", "tokens_per_s"},
-    {"tokens_per_s_per_gpu", "tokens_per_s_per_gpu"},
-    {"model_tflops_per_gpu", "model_tflops_per_gpu"},
-    {"mfu", "mfu"},
-    {"memory.peak_GiB", "memory.peak_GiB"},
-    {"energy.per_sample_J", "energy.per_sample_J"},
-    // Megatron-LM, training.py: writer.add_scalar('iteration-time', elapsed seconds), 'throughput' in TFLOP/s a GPU.
-    {"iteration-time", "step_time_s"},
-    {"throughput", "model_tflops_per_gpu"},
-    // torchtitan, components/metrics.py.
-    {"time_metrics/end_to_end(s)", "step_time_s"},
-    {"throughput(tps)", "tokens_per_s_per_gpu"},
-    {"tflops", "model_tflops_per_gpu"},
-    {"mfu(%)", "mfu", 0.01},
-    {"memory/max_reserved(GiB)", "memory.peak_GiB"},
-    // Hugging Face Trainer, trainer_utils.py: speed_metrics.
-    {"train_samples_per_second", "samples_per_s"},
-    {"train/train_samples_per_second", "samples_per_s"},
-    {"train_tokens_per_second", "tokens_per_s"},
-    {"train/train_tokens_per_second", "tokens_per_s"},
-    // NeMo's TimingCallback and ThroughputMonitor (Lightning).
-    {"train_step_timing in s", "step_time_s"},
-    {"samples_per_sec", "samples_per_s"},
-    {kSamplesOfDevice, kSamplesOfDevice},
-    {"device/samples_per_sec", kSamplesOfDevice},
-    // Composer's SpeedMonitor and OLMo-core's callback.
-    {"throughput/device/tokens_per_sec", "tokens_per_s_per_gpu"},
-    {"throughput/device/tokens_per_second", "tokens_per_s_per_gpu"},
-    {"throughput/device/samples_per_sec", kSamplesOfDevice},
-    {"throughput/device/mfu", "mfu"},
-    {"throughput/device/mfu (%)", "mfu", 0.01},
-    // MaxText, metric_logger.py.
-    {"perf/step_time_seconds", "step_time_s"},
-    {"perf/per_device_tokens_per_sec", "tokens_per_s_per_gpu"},
-    {"perf/per_device_tflops_per_sec", "model_tflops_per_gpu"},
-    // nanotron, trainer.py.
-    {"elapsed_time_per_iteration_ms", "step_time_s", 1e-3},
-    {"tokens_per_sec_per_gpu", "tokens_per_s_per_gpu"},
-    // ms-swift, trainers/patcher.py: means since the start.
-    {"train_speed(s/it)", "step_time_s"},
-    {"train_speed(iter/s)", "step_time_s", 1, true},
-    // What people write themselves, and Prometheus' custom of base units in names.
-    {"step_time", "step_time_s"},
-    {"step_time_ms", "step_time_s", 1e-3},
-    {"iteration_time_s", "step_time_s"},
-    {"iteration_time_ms", "step_time_s", 1e-3},
-    {"step_time_seconds", "step_time_s"},
-    {"train_step_time_seconds", "step_time_s"},
-    {"training_step_time_seconds", "step_time_s"},
-    {"samples_per_second", "samples_per_s"},
-    {"train_samples_per_second_total", "samples_per_s"},
-    {"tokens_per_second", "tokens_per_s"},
-    {"tokens_per_sec", "tokens_per_s"},
-    {"train_tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
-    {"tokens_per_second_per_gpu", "tokens_per_s_per_gpu"},
-    {"tokens_per_gpu_per_second", "tokens_per_s_per_gpu"},
-    {"tokens_per_second_per_device", "tokens_per_s_per_gpu"},
-    {"tokens_per_sec_per_device", "tokens_per_s_per_gpu"},
-    {"tokens/s/gpu", "tokens_per_s_per_gpu"},
-    {"tokens/sec/gpu", "tokens_per_s_per_gpu"},
-    {"tokens/s", "tokens_per_s"},
-    {"tokens/sec", "tokens_per_s"},
-    {"samples/s", "samples_per_s"},
-    {"samples/sec", "samples_per_s"},
-    {"iteration_time", "step_time_s"},
-    {"iter_time", "step_time_s"},
-    {"iter_time_s", "step_time_s"},
-    {"iter_time_ms", "step_time_s", 1e-3},
-    {"step_time(s)", "step_time_s"},
-    {"step_time_sec", "step_time_s"},
-    {"seconds_per_step", "step_time_s"},
-    {"sec_per_step", "step_time_s"},
-    {"time_per_step", "step_time_s"},
-    {"tflops_per_gpu", "model_tflops_per_gpu"},
-    {"TFLOPS_per_GPU", "model_tflops_per_gpu"},
-};
 
 /// What a metric's series holds, where it holds nothing that can be compared.
 std::string unusable(const std::string& series, const SampleParts& parts) {
@@ -145,11 +58,31 @@ std::vector<std::string> names_in(const NamedSeries& series) {
   return out;
 }
 
-/// A series under a known name, or under it in a group of charts. What Megatron-LM calls throughput is none of others.
+/// A series under a known name, or under it in a group of charts.
 NamedSeries::const_iterator find_known(const NamedSeries& series, std::string_view name) {
   const auto exact = series.find(std::string(name));
-  if (exact != series.end() || name == "throughput") return exact;
+  if (exact != series.end()) return exact;
   return std::find_if(series.begin(), series.end(), [&](const auto& one) { return without_group(one.first) == name; });
+}
+
+/// A series of the source and what it is.
+struct KnownSeries {
+  NamedSeries::const_iterator series;
+  SeriesMeaning meaning;
+};
+
+/// In the order in which they count: by frameworks' own names, then by what people call such things.
+std::vector<KnownSeries> known_series(const NamedSeries& series) {
+  std::vector<KnownSeries> out;
+  std::set<std::string_view> taken;
+  const auto add = [&](NamedSeries::const_iterator found, const SeriesMeaning& meaning) {
+    if (found != series.end() && taken.insert(found->first).second) out.push_back({found, meaning});
+  };
+  for (const KnownName& known : known_names()) add(find_known(series, known.series), known.meaning);
+  if (is_of_megatron(series)) add(series.find(std::string(kThroughput)), {"model_tflops_per_gpu"});
+  for (auto one = series.begin(); one != series.end(); ++one)
+    if (const auto meaning = meaning_of(without_group(one->first))) add(one, *meaning);
+  return out;
 }
 
 /// Seconds a step of steps a second.
@@ -160,7 +93,7 @@ SampleParts inverses_of(SampleParts parts) {
 }
 
 /// Utilization above 1 is a percentage.
-double factor_of(const KnownName& known, const SampleParts& parts) {
+double factor_of(const SeriesMeaning& known, const SampleParts& parts) {
   if (known.metric != "mfu" || known.factor != 1) return known.factor;
   for (const std::vector<double>& part : parts)
     for (const double sample : part)
@@ -168,10 +101,10 @@ double factor_of(const KnownName& known, const SampleParts& parts) {
   return 1;
 }
 
-/// The series that were asked for, else those whose names are known; the first known name of a metric counts.
-void choose_series(MeasuredResults& run, const NamedSeries& series, const std::vector<SeriesName>& names,
-                   Diagnostics& diagnostics) {
-  std::map<std::string, std::string> from;  // series by metric
+/// The series that were asked for, by metric.
+std::map<std::string, std::string> take_named(MeasuredResults& run, const NamedSeries& series,
+                                              const std::vector<SeriesName>& names, Diagnostics& diagnostics) {
+  std::map<std::string, std::string> from;
   for (const SeriesName& name : names) {
     from[name.metric] = name.series;
     const auto found = series.find(name.series);
@@ -184,34 +117,56 @@ void choose_series(MeasuredResults& run, const NamedSeries& series, const std::v
     if (!take_series(run, name.metric, name.series, name.factor, found->second))
       diagnostics.error("", unusable(found->first, found->second));
   }
+  return from;
+}
+
+/// What Megatron-LM calls throughput is none of others, who count one of two things by that name.
+bool is_of_two_meanings(const NamedSeries& series, const std::map<std::string, std::string>& asked) {
+  if (!series.contains(std::string(kThroughput)) || is_of_megatron(series)) return false;
+  return std::none_of(asked.begin(), asked.end(), [](const auto& one) { return one.second == kThroughput; });
+}
+
+/// Where nothing can be compared.
+void refuse_series(const NamedSeries& series, std::vector<std::string> unsound, bool of_two_meanings,
+                   Diagnostics& diagnostics) {
+  for (std::string& one : unsound) diagnostics.error("", std::move(one), "--series METRIC=NAME names another");
+  if (!unsound.empty()) return;
+  if (of_two_meanings)
+    diagnostics.error("", "\"throughput\" may be samples or tokens a second",
+                      "say which: --series samples_per_s=throughput or --series tokens_per_s=throughput");
+  else
+    diagnostics.error("", "holds no series under a name that is known",
+                      series.empty() ? std::string("is this what a training run writes?")
+                                     : "name one: --series step_time_s=NAME; " + expected_one_of(names_in(series)));
+}
+
+/// The series that were asked for, else those whose names are known; the first known name of a metric counts.
+void choose_series(MeasuredResults& run, const NamedSeries& series, const std::vector<SeriesName>& names,
+                   Diagnostics& diagnostics) {
+  std::map<std::string, std::string> from = take_named(run, series, names, diagnostics);
+  const bool of_two_meanings = is_of_two_meanings(series, from);
   std::vector<std::string> unsound;
-  for (const KnownName& known : kKnownNames) {
-    const std::string metric(known.metric);
-    const auto found = find_known(series, known.series);
-    if (found == series.end()) continue;
+  for (const KnownSeries& known : known_series(series)) {
+    const std::string metric(known.meaning.metric);
+    const auto& [name, found] = *known.series;
     if (const auto taken = from.find(metric); taken != from.end()) {
-      if (taken->second != found->first)
-        run.notes.push_back(fmt::format("{} is \"{}\": \"{}\" does not count", metric, taken->second, found->first));
+      if (taken->second != name)
+        run.notes.push_back(fmt::format("{} is \"{}\": \"{}\" does not count", metric, taken->second, name));
       continue;
     }
-    const SampleParts parts = known.inverse ? inverses_of(found->second) : found->second;
-    if (take_series(run, metric, found->first, factor_of(known, found->second), parts))
-      from[metric] = found->first;
+    const SampleParts parts = known.meaning.inverse ? inverses_of(found) : found;
+    if (take_series(run, metric, name, factor_of(known.meaning, found), parts))
+      from[metric] = name;
     else
-      unsound.push_back(unusable(found->first, found->second));
+      unsound.push_back(unusable(name, found));
   }
   if (const auto of_device = run.samples.extract(std::string(kSamplesOfDevice)))
     run.samples_per_s_per_device = of_device.mapped();
   const bool any = !run.samples.empty() || !run.samples_per_s_per_device.empty();
-  if (any || !diagnostics.ok()) {
-    run.notes.insert(run.notes.end(), unsound.begin(), unsound.end());
-    return;
-  }
-  for (std::string& one : unsound) diagnostics.error("", std::move(one), "--series METRIC=NAME names another");
-  if (unsound.empty())
-    diagnostics.error("", "holds no series under a name that is known",
-                      series.empty() ? std::string("is this what a training run writes?")
-                                     : "name one: --series step_time_s=NAME; " + expected_one_of(names_in(series)));
+  if (!any && diagnostics.ok()) return refuse_series(series, std::move(unsound), of_two_meanings, diagnostics);
+  run.notes.insert(run.notes.end(), unsound.begin(), unsound.end());
+  if (of_two_meanings)
+    run.notes.emplace_back("\"throughput\" may be samples or tokens a second and does not count: --series says which");
 }
 
 /// The Trainer's tokens a second, unless asked for, are of one device or of all: settle_tokens tells which.

@@ -16,25 +16,6 @@ namespace stepcast {
 
 namespace {
 
-struct Unit {
-  std::string_view name;
-  double seconds;
-};
-constexpr std::array kUnits{
-    Unit{"s", 1},         Unit{"sec", 1},   Unit{"secs", 1},    Unit{"second", 1},
-    Unit{"seconds", 1},   Unit{"ms", 1e-3}, Unit{"msec", 1e-3}, Unit{"msecs", 1e-3},
-    Unit{"millis", 1e-3}, Unit{"us", 1e-6}, Unit{"usec", 1e-6}, Unit{"millisecond", 1e-3},
-    Unit{"min", 60},      Unit{"mins", 60}, Unit{"minute", 60}, Unit{"milliseconds", 1e-3},
-    Unit{"minutes", 60},  Unit{"h", 3600},  Unit{"hour", 3600}, Unit{"hours", 3600},
-    Unit{"µs", 1e-6},     Unit{"μs", 1e-6},
-};
-
-std::optional<double> seconds_of(std::string_view unit) {
-  for (const Unit& known : kUnits)
-    if (known.name == unit) return known.seconds;
-  return std::nullopt;
-}
-
 /// Steps of these are no training.
 bool is_of_other_steps(std::string_view before) {
   constexpr std::array<std::string_view, 8> kOthers{"eval",     "evaluation", "val",  "valid",
@@ -82,7 +63,7 @@ std::optional<double> unit_behind(std::string_view after, std::optional<double> 
   };
   std::size_t length = 0;
   while (length < rest.size() && is_letter(rest[length])) ++length;
-  if (const auto unit = seconds_of(rest.substr(0, length))) {
+  if (const auto unit = seconds_of_unit(rest.substr(0, length))) {
     if (goes_on(rest.substr(length)) || (otherwise && *otherwise != *unit)) return std::nullopt;
     return unit;
   }
@@ -100,7 +81,7 @@ std::optional<double> named_time(const std::string& line) {
     if (is_of_other_steps(std::string_view(line).substr(0, static_cast<std::size_t>(found->position(1))))) continue;
     std::optional<double> unit;
     if ((*found)[2].matched) {
-      unit = seconds_of((*found)[2].str());
+      unit = seconds_of_unit((*found)[2].str());
       if (!unit) continue;
     }
     const std::optional<double> number = number_of((*found)[3].str());

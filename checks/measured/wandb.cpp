@@ -76,13 +76,15 @@ std::filesystem::path wandb_file(const std::filesystem::path& folder) {
 }
 
 std::string_view without_group(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kGroups{"train/", "training/", "perf/", "performance/", "throughput/",
-                                                    "speed/", "metrics/",  "time/", "timing/"};
-  for (const std::string_view group : kGroups)
-    if (name.starts_with(group)) {
-      name.remove_prefix(group.size());
-      break;
-    }
+  constexpr std::array<std::string_view, 9> kGroups{"train", "training", "perf", "performance", "throughput",
+                                                    "speed", "metrics",  "time", "timing"};
+  for (const std::string_view group : kGroups) {
+    // Nested keys of JSON are joined by dots.
+    if (!name.starts_with(group) || name.size() <= group.size() + 1) continue;
+    if (name[group.size()] != '/' && name[group.size()] != '.') continue;
+    name.remove_prefix(group.size() + 1);
+    break;
+  }
   for (const std::string_view statistic : {".mean", ".last"})
     if (name.ends_with(statistic)) name.remove_suffix(statistic.size());
   return name;

@@ -17,8 +17,9 @@ void join_wandb_runs(NamedSeries& series, std::vector<std::string>& notes);
 /// folder is none.
 std::filesystem::path wandb_file(const std::filesystem::path& folder);
 
-/// A series' name without the group of charts that it is in, and without the word for the last or mean of its samples
-/// in a summary: `train/tokens_per_sec.mean` → `tokens_per_sec`. Groups of evaluation are part of the name.
+/// A series' name without the group of charts, or the object of a JSON document, that it is in, and without the word
+/// for the last or mean of its samples in a summary: `train/tokens_per_sec.mean` → `tokens_per_sec`. Groups of
+/// evaluation are part of the name.
 std::string_view without_group(std::string_view name);
 
 }  // namespace stepcast

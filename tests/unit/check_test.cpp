@@ -309,6 +309,55 @@ TEST(Measured, OfSeveralSeriesOfAMetricOneCountsAndTheOthersAreNamed) {
   EXPECT_THAT(tolerances.faults().front().message, HasSubstr("has a tolerance already"));
 }
 
+// Jobs write their columns as people write, with the unit in brackets, or within an object of JSON.
+TEST(Measured, ColumnsMayNameTheirUnitsAsPeopleDo) {
+  const ScratchFolder folder;
+  const auto of = [&](const std::string& header, const char* metric, const char* value) {
+    write_file(folder / "a.csv", "step," + header + "\n0," + value + "\n");
+    try {
+      const MeasuredResults run = measured(folder / "a.csv");
+      const SampleParts parts =
+          run.samples_per_s_per_device.empty() ? run.samples.at(metric) : run.samples_per_s_per_device;
+      return after_warmup(parts, 0).front();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << header << ": " << error.what();
+      return 0.0;
+    }
+  };
+  for (const char* header : {"step time (s)", "Step Time [sec]", "iteration time", "seconds_per_step",
+                             "train_iter_time_s", "perf/step_time", "time_per_step"})
+    EXPECT_DOUBLE_EQ(of(header, "step_time_s", "15.6"), 15.6) << header;
+  for (const char* header : {"Iteration time (ms)", "step_time_ms", "step_time(ms)", "ms/step", "iter-time (msec)"})
+    EXPECT_DOUBLE_EQ(of(header, "step_time_s", "15600"), 15.6) << header;
+  EXPECT_DOUBLE_EQ(of("step time (min)", "step_time_s", "2"), 120);
+  for (const char* header : {"images_per_sec", "img/s", "Images/sec", "sequences_per_second", "throughput (samples/s)"})
+    EXPECT_DOUBLE_EQ(of(header, "samples_per_s", "55"), 55) << header;
+  for (const char* header : {"tokens/sec/gpu", "tokens_per_gpu_per_second", "tokens per second per device"})
+    EXPECT_DOUBLE_EQ(of(header, "tokens_per_s_per_gpu", "1054"), 1054) << header;
+  EXPECT_DOUBLE_EQ(of("images/s/gpu", "", "55"), 55);
+  write_file(folder / "a.json", R"([{"step": 0, "metrics": {"step_time": 15.6}}])");
+  EXPECT_THAT(samples_of(measured(folder / "a.json"), "step_time_s"), ElementsAre(15.6));
+  for (const char* header : {"step_time_min", "eval step time (s)", "step time (%)", "data_time"}) {
+    write_file(folder / "a.csv", std::string("step,") + header + "\n0,15\n");
+    EXPECT_THAT(refusal(folder / "a.csv"), HasSubstr("holds no series under a name that is known")) << header;
+  }
+}
+
+// Megatron-LM's is TFLOP/s of a GPU; of 540,000 a step nobody can mean that.
+TEST(Measured, ABareThroughputMayBeTwoThings) {
+  const ScratchFolder folder;
+  write_file(folder / "a.csv", "step,throughput\n0,540000\n");
+  EXPECT_THAT(refusal(folder / "a.csv"), HasSubstr("--series tokens_per_s=throughput"));
+  EXPECT_THAT(samples_of(measured(folder / "a.csv", {{"tokens_per_s", "throughput", 1}}), "tokens_per_s"),
+              ElementsAre(540000));
+  write_file(folder / "b.csv", "step,step_time_s,throughput\n0,15.6,540000\n");
+  const MeasuredResults beside = measured(folder / "b.csv");
+  EXPECT_FALSE(beside.samples.contains("model_tflops_per_gpu"));
+  EXPECT_THAT(beside.notes, testing::Contains(HasSubstr("does not count")));
+  write_file(folder / "m.csv", "iteration-time,throughput\n15.6,474\n");
+  EXPECT_THAT(samples_of(measured(folder / "m.csv"), "model_tflops_per_gpu"), ElementsAre(474));
+}
+
 TEST(Measured, TablesOfOtherSeparatorsAreOneFault) {
   const ScratchFolder folder;
   write_file(folder / "a.csv", "step;step_time_s\n1;0,5\n2;0,6\n3;0,7\n");
