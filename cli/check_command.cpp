@@ -76,7 +76,7 @@ void require_free_outputs(const CheckOptions& options, Session& session) {
 std::vector<PredictionOutcome> forecasts_of(const std::vector<std::string>& files, const CheckOptions& options,
                                             Session& session) {
   std::vector<std::string> overrides = options.overrides;
-  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  add_option_override(overrides, "--fidelity", "run.fidelity", options.fidelity);
   std::vector<PredictionOutcome> out(files.size());
   std::vector<ScenarioDocument> documents;
   std::vector<std::size_t> places;

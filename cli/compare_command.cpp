@@ -33,12 +33,18 @@ bool is_prediction(const Json& document) {
   return document.is_object() && document.contains("step_time_s") && document.contains("communication");
 }
 
-/// What a stored prediction says of how it came about.
-Json settings_of(const Json& prediction) {
+/// What every prediction says of how it came about.
+Json known_of(const Json& prediction) {
   Json out = Json::object();
   for (const char* key : {"devices", "nodes", "parallelism", "fidelity", "flop_convention", "version", "catalog_hash"})
     if (prediction.contains(key)) out[key] = prediction.at(key);
   return out;
+}
+
+/// Settings that a prediction is stored with, and what they were read by; those of older versions have none.
+void add_origin(Json& settings, const Json& prediction) {
+  for (const char* key : {"version", "catalog_hash"})
+    if (prediction.contains(key)) settings[key] = prediction.at(key);
 }
 
 /// What is stored was predicted before: nothing of it can be changed any more.
@@ -58,7 +64,13 @@ void refuse_idle_options(const CompareOptions& options, bool scenario, bool trac
 
 Side stored_side(const std::string& file, const Json& document) {
   try {
-    return {{file, prediction_from_json(document), std::nullopt, settings_of(document)}, false};
+    ComparedStep step{file, prediction_from_json(document), std::nullopt, known_of(document)};
+    step.holds_settings = document.contains("settings");
+    if (step.holds_settings) {
+      step.settings = document.at("settings");
+      add_origin(step.settings, document);
+    }
+    return {std::move(step), false};
   } catch (const std::runtime_error& error) {
     throw InputError({{file, "", error.what(), "a file written by stepcast run --json"}});
   }
@@ -72,10 +84,10 @@ Side side_of(const std::string& file, const CompareOptions& options, bool second
   }
   std::vector<std::string> overrides;
   if (second) overrides = options.overrides;
-  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  add_option_override(overrides, "--fidelity", "run.fidelity", options.fidelity);
   apply_overrides(document, overrides);
   DetailedPrediction predicted = predict_in_detail(session, document);
-  Json settings = to_json(resolve(document.json, document.file, {}, session.catalog()));
+  Json settings = settings_of(resolve(document.json, document.file, {}, session.catalog()));
   std::string name = file;
   if (second)
     for (const std::string& override : options.overrides) name += " with " + override;
@@ -118,6 +130,20 @@ void compare_stores(const CompareOptions& options, Session& session) {
   session.print(text_report(comparison));
 }
 
+/// What both sides tell of themselves: of a prediction without settings, and so of the other side, only what every one
+/// says.
+void liken_settings(Side& before, Side& after) {
+  if (before.is_scenario && after.is_scenario) return;
+  const bool known = before.step.holds_settings && after.step.holds_settings;
+  for (Side* side : {&before, &after}) {
+    const Json prediction = to_json(side->step.prediction);
+    if (known)
+      add_origin(side->step.settings, prediction);
+    else
+      side->step.settings = known_of(prediction);
+  }
+}
+
 void compare_steps(const CompareOptions& options, Session& session) {
   keep_inputs({{"--html", options.html}}, {options.before, options.after}, session);
   const bool store = looks_like_store(options.before);
@@ -131,10 +157,7 @@ void compare_steps(const CompareOptions& options, Session& session) {
   Side before = side_of(options.before, options, false, session);
   Side after = side_of(options.after.empty() ? options.before : options.after, options, true, session);
   refuse_idle_options(options, before.is_scenario || after.is_scenario, false);
-  // Of a stored prediction is known what it says of itself, which a scenario's settings are no match for.
-  if (before.is_scenario != after.is_scenario)
-    for (Side* side : {&before, &after})
-      if (side->is_scenario) side->step.settings = settings_of(to_json(side->step.prediction));
+  liken_settings(before, after);
   Comparison comparison = compare(before.step, after.step);
   if (before.is_scenario && after.is_scenario)
     find_effects_alone(comparison.keys, before.step.settings, after.step.settings, session.catalog());

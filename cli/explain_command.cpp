@@ -17,7 +17,7 @@ struct ExplainOptions {
 
 void explain_scenario(const ExplainOptions& options, Session& session) {
   std::vector<std::string> overrides = options.overrides;
-  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  add_option_override(overrides, "--fidelity", "run.fidelity", options.fidelity);
   const ScenarioDocument document = read_scenario(options.scenario, overrides);
   const DetailedPrediction predicted = predict_in_detail(session, document);
   const Explanation explanation =

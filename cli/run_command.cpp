@@ -42,8 +42,8 @@ struct RunOptions {
 
 ScenarioDocument document_of(const RunOptions& options, Session& session) {
   std::vector<std::string> overrides = options.overrides;
-  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
-  if (!options.granularity.empty()) overrides.push_back("run.granularity=" + options.granularity);
+  add_option_override(overrides, "--fidelity", "run.fidelity", options.fidelity);
+  add_option_override(overrides, "--granularity", "run.granularity", options.granularity);
   if (!options.scenario.empty()) return read_scenario(options.scenario, overrides);
   if (options.model.empty() || options.node.empty())
     throw InputError(
@@ -149,7 +149,9 @@ void run(const RunOptions& options, Session& session) {
     write_file(options.prometheus, prometheus_text({{name, &prediction}}));
   }
   if (session.json) {
-    session.print(to_json(prediction));
+    Json out = to_json(prediction);
+    out["settings"] = settings_of(resolve(document.json, document.file, {}, session.catalog()));
+    session.print(out);
   } else if (options.csv) {
     session.print(csv_header() + csv_row(prediction));
   } else {

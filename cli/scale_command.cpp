@@ -46,7 +46,7 @@ Scaling study(const ScaleOptions& options, Session& session) {
   const ScalingMode mode = options.weak ? ScalingMode::weak : ScalingMode::strong;
   const std::vector<int> sizes = parse_sizes(options.nodes);
   std::vector<std::string> overrides = options.overrides;
-  if (!options.fidelity.empty()) overrides.push_back("run.fidelity=" + options.fidelity);
+  add_option_override(overrides, "--fidelity", "run.fidelity", options.fidelity);
   const ScenarioDocument scenario = read_scenario(options.scenario, overrides);
   // A scenario that is faulty at its own size is bad input; one that only some sizes make illegal has rows that say so.
   const Scenario base = resolve(scenario.json, scenario.file, {}, session.catalog());

@@ -111,6 +111,7 @@ std::vector<std::string> words_of(const Comparison& c, const std::vector<PartDif
     out.push_back(fmt::format("Of the changed settings, {} ({} → {}) does most by itself: {}.", strongest->key,
                               strongest->before.empty() ? "unset" : strongest->before,
                               strongest->after.empty() ? "unset" : strongest->after, signed_time(*strongest->alone)));
+  out.insert(out.end(), c.without_settings.begin(), c.without_settings.end());
   return out;
 }
 
@@ -130,6 +131,10 @@ Comparison compare(const ComparedStep& before, const ComparedStep& after) {
   for (const auto& [name, side] : {std::pair{"A", &before}, std::pair{"B", &after}})
     if (const auto why = misfit_words(side->prediction.memory))
       out.do_not_fit.push_back(fmt::format("{} does not fit: {}.", name, *why));
+  for (const auto& [name, side] : {std::pair{"A", &before}, std::pair{"B", &after}})
+    if (!side->holds_settings)
+      out.without_settings.push_back(fmt::format(
+          "{} was stored by an older version without its settings: what was changed is known in part.", name));
   out.keys = changed_keys(before.settings, after.settings);
   finish(out);
   return out;

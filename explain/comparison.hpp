@@ -14,7 +14,8 @@ struct ComparedStep {
   std::string name;  ///< as the user named it
   Prediction prediction;
   std::optional<StepDetail> detail;  ///< of a scenario, not of a stored prediction
-  Json settings;  ///< what it was predicted from: every key of the scenario, or what a prediction says
+  Json settings;               ///< what it was predicted from: every key of the scenario, or what a prediction says
+  bool holds_settings = true;  ///< predictions that older versions have stored do not
 };
 
 /// A key whose value differs, and what the change does by itself.
@@ -46,7 +47,8 @@ struct Comparison {
   std::vector<PartDifference> parts;  ///< of the mean device; changes add up to that of the step
   std::vector<PartDifference> path;   ///< along the critical paths; adds up too. Empty when a side has none
   std::vector<FigureDifference> figures;
-  std::vector<std::string> do_not_fit;  ///< sides that do not fit memory, in words
+  std::vector<std::string> do_not_fit;        ///< sides that do not fit memory, in words
+  std::vector<std::string> without_settings;  ///< sides that do not say what they were predicted from, in words
   std::vector<std::string> words;
 };
 

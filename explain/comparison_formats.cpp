@@ -90,7 +90,7 @@ std::string text_report(const Comparison& c) {
   const Seconds change = c.step_after - c.step_before;
   out += parts_table("Where the difference lies, mean device", c.parts, change);
   out += parts_table("Along the critical paths", c.path, change);
-  if (c.keys.empty()) return out + "\nNo setting differs.\n";
+  if (c.keys.empty()) return out + (c.without_settings.empty() ? "\nNo setting differs.\n" : "");
   out += fmt::format("\nWhat was changed{}{}\n", pad_right("", 60), pad_left("alone", 16));
   for (const ChangedKey& key : c.keys)
     out += fmt::format("  {} {}{}\n", pad_right(key.key, 34),

@@ -113,10 +113,41 @@ TEST(CompareCommand, TakesStoredPredictions) {
   const Json out = stepcast({"compare", files[0], files[1], "--json"}).json();
   EXPECT_NEAR(sum_of(out.at("parts"), "change_s"), out.at("change_s").get<double>(),
               1e-6 * out.at("step_time_before_s").get<double>());
-  EXPECT_FALSE(out.at("changed").empty());
+  ASSERT_EQ(out.at("changed").size(), 1U) << "and not the figures that follow from it";
+  EXPECT_EQ(out.at("changed")[0].at("key"), "strategy.micro_batch");
 }
 
-// A stored prediction says some things of itself; all that a scenario says beside them has not changed.
+// A prediction is stored with its settings; one of an older version says that it is not.
+TEST(CompareCommand, NamesTheSettingsThatStoredPredictionsDifferIn) {
+  const ScratchFolder folder;
+  const auto stored = [&](const char* name, const std::string& change) {
+    const Json out =
+        stepcast({"run", scenario_file("gpt3-175b-a100-1024"), "--set", change, "--json", "--fidelity", "analytic"})
+            .json();
+    write_file(folder / name, out.dump());
+    Json older = out;
+    older.erase("settings");
+    write_file(folder / (std::string("older-") + name), older.dump());
+    return (folder / name).string();
+  };
+  const std::string a = stored("a.json", "cluster.conditions=[]");
+  const std::string b = stored("b.json", R"(cluster.conditions=[{"nodes":[0],"compute_speed":0.9}])");
+  const std::string c = stored("c.json", "cluster.node=dgx-a100-40gb");
+  const auto keys = [](const Json& out) {
+    std::vector<std::string> names;
+    for (const Json& key : out.at("changed")) names.push_back(key.at("key"));
+    return names;
+  };
+  EXPECT_THAT(keys(stepcast({"compare", a, b, "--json"}).json()), testing::ElementsAre("cluster.conditions"));
+  EXPECT_THAT(keys(stepcast({"compare", a, c, "--json"}).json()), testing::Contains("cluster.node"));
+  EXPECT_THAT(stepcast({"compare", a, a}).out, HasSubstr("No setting differs"));
+  const std::string older = (folder / "older-a.json").string();
+  const std::string said = stepcast({"compare", older, (folder / "older-b.json").string()}).out;
+  EXPECT_THAT(said, testing::Not(HasSubstr("No setting differs")));
+  EXPECT_THAT(said, AllOf(HasSubstr("A was stored by an older version"), HasSubstr("B was stored")));
+  EXPECT_THAT(stepcast({"compare", older, a}).out, testing::Not(HasSubstr("B was stored")));
+}
+
 TEST(CompareCommand, PredictionAndScenarioCompareLikeWithLike) {
   const ScratchFolder folder;
   const std::string stored = (folder / "prediction.json").string(), scenario = scenario_file("gpt3-175b-a100-1024");
@@ -125,7 +156,7 @@ TEST(CompareCommand, PredictionAndScenarioCompareLikeWithLike) {
               testing::IsEmpty());
   const Json other = stepcast({"compare", scenario, stored, "--fidelity", "simulated", "--json"}).json().at("changed");
   ASSERT_EQ(other.size(), 1U);
-  EXPECT_EQ(other[0].at("key"), "fidelity");
+  EXPECT_EQ(other[0].at("key"), "run.fidelity");
 }
 
 /// Runs what must be refused as bad input, and what it says.

@@ -104,6 +104,17 @@ TEST(Run, OverridesWhatIsSet) {
   EXPECT_EQ(report["parallelism"]["data"], 4);
 }
 
+// What an option says would hide a mistake in what --set says of the same.
+TEST(Run, RefusesTwoValuesForOneSetting) {
+  const auto run = [](const std::string& set) {
+    return stepcast_run({"run", scenario_file("bert-large-16nodes"), "--set", set, "--fidelity", "analytic"});
+  };
+  const Finished refused = run("run.fidelity=fast");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--fidelity"), HasSubstr("run.fidelity=fast"), HasSubstr("leave one")));
+  EXPECT_EQ(run("run.fidelity=analytic").code, 0);
+}
+
 TEST(Run, PrintsOneHeaderAndOneRowOfCsv) {
   const Finished run = stepcast_run({"run", scenario_file("workstation-single-gpu"), "--csv"});
   EXPECT_EQ(run.code, 0) << run.err;
