@@ -104,6 +104,9 @@ void add_sharding(Arguments& out, const Scenario& s) {
     out.flag("--use-megatron-fsdp");
     out.value("--data-parallel-sharding-strategy",
               s.sharding == Sharding::zero2 ? "optim_grads" : "optim_grads_params");
+    // Fused accumulation adds to a gradient that is whole; NVIDIA's own examples of Megatron-FSDP leave it out
+    // (Megatron-LM: examples/megatron_fsdp, docs/source/api-guide/custom_fsdp.md).
+    out.flag("--no-gradient-accumulation-fusion");
     // The one format that Megatron-FSDP saves (arguments.py asserts it).
     out.value("--ckpt-format", "fsdp_dtensor");
   }

@@ -332,6 +332,7 @@ TEST(LaunchMegatron, FsdpHasItsCheckpointsAndConnections) {
   for (const char* sharding : {"zero-2", "fsdp", "hsdp"}) {
     const Scenario scenario = scenario_of({"llama3-8b", 2, {{"sharding", sharding}}});
     EXPECT_THAT(megatron_arguments(scenario), Contains("--ckpt-format fsdp_dtensor")) << sharding;
+    EXPECT_THAT(megatron_arguments(scenario), Contains("--no-gradient-accumulation-fusion")) << sharding;
     EXPECT_THAT(launch_text(scenario), HasSubstr("${CUDA_DEVICE_MAX_CONNECTIONS:-8}")) << sharding;
   }
   const Scenario replicated = scenario_of({"llama3-8b", 2, {{"sharding", "zero-1"}}});
