@@ -81,6 +81,11 @@ const Scenario* Evaluator::scenario(const Option& option) {
   return variants_.with(space_->strategy(option), option.batch);
 }
 
+std::vector<Fault> Evaluator::faults_of(const StrategySpec& strategy, long batch) {
+  if (variants_.with(strategy, batch) != nullptr) return {};
+  return variants_.faults();
+}
+
 ObjectiveValues Evaluator::objectives(Seconds step, Watts power, long batch) const {
   ObjectiveValues out;
   const Seconds sample = step / static_cast<double>(batch);

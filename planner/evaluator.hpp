@@ -35,6 +35,8 @@ class Evaluator {
                                               Fidelity forecast = Fidelity::analytic);
   /// The option's whole scenario; null when a rule forbids it.
   const Scenario* scenario(const Option& option);
+  /// Which rules forbid a strategy of the family; none where it is legal.
+  std::vector<Fault> faults_of(const StrategySpec& strategy, long batch);
 
  private:
   /// A predicted step, and the job whose run consists of such steps.

@@ -79,13 +79,17 @@ std::vector<FamilySpec> families_of_cluster(const PlanQuestionSpec& question, st
           ? usual_frameworks(catalog.find<Node>(choice.node), catalog, is_transformer(question.workload.training.model))
           : question.strategy.framework.values;
   std::vector<FamilySpec> out;
-  for (const int count : nodes)
+  for (const int count : nodes) {
+    int surroundings = 0;
     for (const FabricSpec& fabric : or_standard(choice.fabric, FabricSpec{}))
-      for (const std::string& storage : or_standard(choice.storage, std::string()))
+      for (const std::string& storage : or_standard(choice.storage, std::string())) {
         for (const std::optional<Watts>& cap : caps_of(choice, catalog))
           for (const std::optional<double>& clock : or_none(choice.clock_MHz))
             for (const std::string& framework : frameworks)
-              out.push_back({cluster, count, fabric, storage, cap, clock, framework});
+              out.push_back({cluster, count, fabric, storage, cap, clock, framework, surroundings});
+        ++surroundings;
+      }
+  }
   return out;
 }
 

@@ -18,6 +18,7 @@ struct FamilySpec {
   std::optional<Watts> power_cap;
   std::optional<double> clock_MHz;
   std::string framework;
+  int surroundings = 0;  ///< which of its cluster's pairs of fabric and storage
 };
 
 /// Every size of a cluster, or only the smallest and the largest (whose faults stand for all).

@@ -22,6 +22,7 @@ struct Option {
   Sharding sharding = Sharding::none;
   bool sequence_parallel = false;
   bool offload_optimizer = false;
+  OffloadDevice offload_device = OffloadDevice::host;
 };
 
 /// Why an option is not an answer.
@@ -105,6 +106,11 @@ struct Tally {
   [[nodiscard]] long allowed() const {
     const std::size_t first = static_cast<std::size_t>(Rejection::states_do_not_fit) + 1;
     return feasible + std::accumulate(rejected.begin() + first, rejected.end(), 0L);
+  }
+  /// Options that rules allow, whether they fit or not.
+  [[nodiscard]] long legal() const {
+    return feasible +
+           std::accumulate(rejected.begin() + static_cast<int>(Rejection::memory_under_1), rejected.end(), 0L);
   }
   /// One option: refused, or none of the limits is broken.
   void count(const std::optional<Refusal>& refusal) {

@@ -10,6 +10,7 @@
 #include "planner/forecast.hpp"
 #include "planner/incumbents.hpp"
 #include "planner/limits.hpp"
+#include "planner/stated_values.hpp"
 #include "report/run_outlook.hpp"
 #include "report/run_parts.hpp"
 
@@ -20,8 +21,8 @@ namespace {
 /// Simulation and closed form differ by a few per cent, so more options are simulated than are shown.
 constexpr std::size_t kSimulatedForEachShown = 2;
 constexpr std::size_t kFewestSimulated = 8;
-/// Kinds beside the best one's that are simulated, best first.
-constexpr std::size_t kOtherKinds = 3;
+/// Kinds beside the best one's that are simulated, best first; and machines that no other finalist has.
+constexpr std::size_t kOtherKinds = 3, kOtherMachines = 4;
 
 std::string name_of_option(const Scenario& scenario) {
   return fmt::format("{} on {} × {}", scenario.model->id, scenario.spec.cluster.nodes, scenario.node->id);
@@ -52,6 +53,21 @@ ObjectiveValues objectives_of(const Prediction& p, const FamilyFacts& facts, con
   return out;
 }
 
+/// Keys that have more than one value among all fabrics of a question; what one leaves out is a value, too.
+std::set<std::string> keys_that_differ(const PlanQuestionSpec& question) {
+  std::vector<Json> fabrics;
+  for (const PlanCluster& cluster : question.clusters) {
+    if (cluster.fabric.open()) fabrics.push_back(FabricSpec::fields().write({}));
+    for (const FabricSpec& fabric : cluster.fabric.values) fabrics.push_back(FabricSpec::fields().write(fabric));
+  }
+  std::set<std::string> out;
+  for (const Json& fabric : fabrics)
+    for (const auto& [key, value] : fabric.items())
+      for (const Json& other : fabrics)
+        if (other.value(key, Json()) != value) out.insert(key);
+  return out;
+}
+
 class Planner {
  public:
   Planner(const PlanQuestion& question, const Catalog& catalog, const PlanOptions& options)
@@ -67,6 +83,9 @@ class Planner {
     search_options.progress = options_.progress;
     search_options.stop = options_.stop;
     found_ = search(question_, catalog_, search_options);
+    out_.stated_of_fabrics = keys_that_differ(question_.spec);
+    if (found_.tally.legal() == 0 && !found_.stopped)
+      out_.faults = faults_of_stated_values(question_, found_.families, catalog_);
     out_.tally = found_.tally;
     out_.stopped = found_.stopped;
     forecast();
@@ -81,17 +100,26 @@ class Planner {
     return std::max(kFewestSimulated, kSimulatedForEachShown * options_.top);
   }
 
-  /// The best, and the best of a few other kinds.
+  /// The best, the best of a few other kinds, and of a few machines that none of these runs on: what is bought is
+  /// chosen among answers that are near each other, too.
   std::vector<PlanPoint> finalists() const {
     std::vector<PlanPoint> out = found_.best;
     std::set<std::size_t> orders;
-    for (const PlanPoint& point : out) orders.insert(point.order);
-    std::size_t others = 0;
-    for (const PlanPoint& point : found_.best_of_kinds)
-      if (others < kOtherKinds && !orders.contains(point.order)) {
-        out.push_back(point);
-        ++others;
-      }
+    std::set<std::array<int, 2>> machines;
+    const auto seen = [&](const PlanPoint& point) {
+      orders.insert(point.order);
+      machines.insert(machines_of(option_kind(found_.families, point.family, point.option)));
+    };
+    for (const PlanPoint& point : out) seen(point);
+    std::size_t kinds = 0, others = 0;
+    for (const PlanPoint& point : found_.best_of_kinds) {
+      if (orders.contains(point.order)) continue;
+      const bool fresh = !machines.contains(machines_of(option_kind(found_.families, point.family, point.option)));
+      if (kinds >= kOtherKinds && (!fresh || others >= kOtherMachines)) continue;
+      ++(kinds < kOtherKinds ? kinds : others);
+      out.push_back(point);
+      seen(point);
+    }
     return out;
   }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,9 @@ struct PlanAnswer {
   std::vector<PlanCandidate> candidates;  ///< best first, by the forecast; the last may be of another kind
   std::vector<ParetoPoint> pareto;        ///< with several objectives
   std::vector<ToMeasure> to_measure;
-  bool stopped = false;  ///< the caller asked to stop: the best so far
+  std::set<std::string> stated_of_fabrics;  ///< keys that the question's fabrics differ in (machine_words)
+  std::vector<Fault> faults;  ///< what is wrong with stated values, where no option is legal (faults_of_stated_values)
+  bool stopped = false;       ///< the caller asked to stop: the best so far
 };
 
 struct PlanOptions {
@@ -75,8 +78,9 @@ PlanAnswer plan(const PlanQuestion& question, const Catalog& catalog, const Plan
 Json plan_json(const PlanAnswer& answer);
 /// What an option's machines differ in beside kind and number, of a scenario that the search wrote: fabric where it is
 /// not the standard one, storage, site, cooling, power cap, clock and every stated term of their price.
-/// "fabric rail-only", "capped at 400 W", "rented at $10/h".
-std::vector<std::string> machine_words(const Json& scenario);
+/// "fabric rail-only", "capped at 400 W", "rented at $10/h". Resolving states NICs of every fabric, from its node:
+/// `stated` has those of them that the question chooses among (PlanAnswer::stated_of_fabrics).
+std::vector<std::string> machine_words(const Json& scenario, const std::set<std::string>& stated);
 /// For people.
 std::string plan_text(const PlanAnswer& answer);
 

@@ -90,6 +90,8 @@ Json plan_json(const PlanAnswer& answer) {
     if (const auto miss = nearest_miss(answer.tally, static_cast<Rejection>(i)))
       nearest[reason] = {{miss->unit, miss->figure}};
   }
+  Json faults = Json::array();
+  for (const Fault& fault : answer.faults) faults.push_back(fault.text());
   Json candidates = Json::array(), pareto = Json::array(), to_measure = Json::array();
   for (const PlanCandidate& candidate : answer.candidates) candidates.push_back(candidate_json(candidate));
   for (const ParetoPoint& point : answer.pareto) pareto.push_back(pareto_json(point, answer.objectives));
@@ -104,6 +106,7 @@ Json plan_json(const PlanAnswer& answer) {
           {"feasible", answer.tally.feasible},
           {"rejected", std::move(rejected)},
           {"nearest_misses", std::move(nearest)},
+          {"faults", std::move(faults)},
           {"candidates", std::move(candidates)},
           {"pareto", std::move(pareto)},
           {"to_measure", std::move(to_measure)},

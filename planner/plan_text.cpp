@@ -17,13 +17,14 @@ namespace {
 constexpr std::array kOfTheNode{"nics_per_node", "nic_bandwidth_Gbps", "network", "wrap_multiple"};
 
 /// Whatever of a fabric is not as it is by default, so that two that differ read differently.
-std::vector<std::string> fabric_words(const Json& cluster) {
+std::vector<std::string> fabric_words(const Json& cluster, const std::set<std::string>& stated) {
   static const Json standard = FabricSpec::fields().write({});
   const Json fabric = cluster.value("fabric", Json::object());
   std::vector<std::string> out;
   for (const auto& [key, value] : fabric.items()) {
     if (standard.value(key, Json()) == value) continue;
-    if (std::find(kOfTheNode.begin(), kOfTheNode.end(), key) != kOfTheNode.end()) continue;
+    const bool of_the_node = std::find(kOfTheNode.begin(), kOfTheNode.end(), key) != kOfTheNode.end();
+    if (of_the_node && !stated.contains(key)) continue;
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', ' ');
     const std::string words = value.is_string()         ? value.get<std::string>()
@@ -36,9 +37,9 @@ std::vector<std::string> fabric_words(const Json& cluster) {
 
 }  // namespace
 
-std::vector<std::string> machine_words(const Json& scenario) {
+std::vector<std::string> machine_words(const Json& scenario, const std::set<std::string>& stated) {
   const Json& cluster = scenario.at("cluster");
-  std::vector<std::string> out = fabric_words(cluster);
+  std::vector<std::string> out = fabric_words(cluster, stated);
   for (const char* key : {"storage", "site", "cooling"})
     if (const std::string id = cluster.value(key, ""); !id.empty()) out.push_back(fmt::format("{} {}", key, id));
   const auto add = [&](const Json& part, const char* key, const auto& words) {
@@ -62,12 +63,12 @@ std::vector<std::string> machine_words(const Json& scenario) {
 namespace {
 
 /// Where an option runs and how it is spread: two lines of a candidate.
-std::string machines(const Json& scenario) {
+std::string machines(const Json& scenario, const PlanAnswer& answer) {
   const Json& cluster = scenario.at("cluster");
   std::string out =
       fmt::format("{} × {} · {}", whole(cluster.at("nodes").get<long>()), cluster.at("node").get<std::string>(),
                   scenario.at("strategy").at("framework").get<std::string>());
-  for (const std::string& words : machine_words(scenario)) out += " · " + words;
+  for (const std::string& words : machine_words(scenario, answer.stated_of_fabrics)) out += " · " + words;
   return out;
 }
 
@@ -87,7 +88,8 @@ std::string strategy_words(const PlanCandidate& c) {
   if (strategy.value("recompute", "none") != "none")
     add(fmt::format("recompute {}", strategy.at("recompute").get<std::string>()));
   if (strategy.value("sequence_parallel", false)) add("sequence-parallel");
-  if (strategy.value("offload_optimizer", false)) add("optimizer offloaded");
+  if (strategy.value("offload_optimizer", false))
+    add(strategy.value("offload_optimizer_device", "host") == "nvme" ? "optimizer on drives" : "optimizer offloaded");
   return out;
 }
 
@@ -120,7 +122,8 @@ std::string binding_words(const PlanCandidate& c) {
   return out;
 }
 
-std::string candidate_text(const PlanCandidate& c, std::size_t number) {
+std::string candidate_text(const PlanAnswer& answer, std::size_t index) {
+  const PlanCandidate& c = answer.candidates[index];
   const Prediction& p = c.prediction;
   const std::string mark = c.tie && c.of_other_kind ? "  (a tie with 1; the best of another kind)"
                            : c.tie                  ? "  (a tie with 1)"
@@ -128,7 +131,8 @@ std::string candidate_text(const PlanCandidate& c, std::size_t number) {
                                                     : "";
   const std::string rate = p.tokens_per_s > 0 ? fmt::format("{} tokens/s", humane_count(p.tokens_per_s))
                                               : fmt::format("{} samples/s", humane_count(p.samples_per_s));
-  std::string out = fmt::format("\n{:>2}  {}{}\n    {}\n", number, machines(c.scenario), mark, strategy_words(c));
+  std::string out =
+      fmt::format("\n{:>2}  {}{}\n    {}\n", index + 1, machines(c.scenario, answer), mark, strategy_words(c));
   out += fmt::format("    step {} (80 %: {} to {}, evidence {}) · {} · MFU {}\n", humane(p.step_time),
                      humane(p.step_time_low()), humane(p.step_time_high()), name_of(p.expected_error.grade), rate,
                      percent(p.mfu));
@@ -156,10 +160,10 @@ std::string rejections(const Tally& tally) {
 }
 
 /// Machines and degrees of a point of the front.
-std::string point_words(const Json& scenario) {
+std::string point_words(const Json& scenario, const PlanAnswer& answer) {
   const Json& s = scenario.at("strategy");
   const auto degree = [&](const char* key) { return s.value(key, 1); };
-  std::string out = fmt::format("{} t{} p{} d{}", machines(scenario), degree("tensor_parallel"),
+  std::string out = fmt::format("{} t{} p{} d{}", machines(scenario, answer), degree("tensor_parallel"),
                                 degree("pipeline_parallel"), degree("data_parallel"));
   for (const auto& [letter, key] : {std::pair{'c', "context_parallel"}, std::pair{'e', "expert_parallel"}})
     if (degree(key) > 1) out += fmt::format(" {}{}", letter, degree(key));
@@ -168,7 +172,8 @@ std::string point_words(const Json& scenario) {
 
 std::string front_text(const PlanAnswer& answer) {
   int longest = 50;
-  for (const ParetoPoint& point : answer.pareto) longest = std::max(longest, columns_of(point_words(point.scenario)));
+  for (const ParetoPoint& point : answer.pareto)
+    longest = std::max(longest, columns_of(point_words(point.scenario, answer)));
   std::string heads;
   const auto width = [](Objective objective) { return std::max(14, static_cast<int>(name_of(objective).size()) + 2); };
   for (const Objective objective : answer.objectives)
@@ -180,7 +185,7 @@ std::string front_text(const PlanAnswer& answer) {
   for (const ParetoPoint& point : answer.pareto)
     for (std::size_t i = 0; i < kObjectives; ++i) best[i] = std::min(best[i], point.figures.objective[i]);
   for (const ParetoPoint& point : answer.pareto) {
-    std::string line = "  " + pad_right(point_words(point.scenario), longest + 2);
+    std::string line = "  " + pad_right(point_words(point.scenario, answer), longest + 2);
     for (const Objective objective : answer.objectives) {
       const auto i = static_cast<std::size_t>(objective);
       const double ratio = point.figures.objective[i] / best[i];
@@ -208,9 +213,11 @@ std::string plan_text(const PlanAnswer& answer) {
   std::string out = (answer.name.empty() ? std::string("Plan") : answer.name) + "\n" + rule();
   if (answer.stopped) out += "Stopped early: the best so far\n";
   if (answer.candidates.empty())
-    out += answer.tally.feasible > 0 ? "No option that was simulated keeps every limit.\n"
-                                     : "No option keeps every limit.\n";
-  for (std::size_t i = 0; i < answer.candidates.size(); ++i) out += candidate_text(answer.candidates[i], i + 1);
+    out += !answer.faults.empty()      ? "No option is legal.\n"
+           : answer.tally.feasible > 0 ? "No option that was simulated keeps every limit.\n"
+                                       : "No option keeps every limit.\n";
+  for (const Fault& fault : answer.faults) out += wrapped(fault.text(), "  ", "    ");
+  for (std::size_t i = 0; i < answer.candidates.size(); ++i) out += candidate_text(answer, i);
   if (!answer.pareto.empty()) out += front_text(answer);
   out += rejections(answer.tally);
   if (!answer.to_measure.empty()) out += measuring(answer);

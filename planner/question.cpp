@@ -28,6 +28,21 @@ void check_workload(const PlanQuestionSpec& spec, Diagnostics& d) {
               "state workload.tokens, samples or epochs");
 }
 
+/// Settings that say more of another one, where the question does not let an option have that.
+void check_strategy(const PlanStrategy& s, Diagnostics& d) {
+  const bool modules = !s.recompute.open() && s.recompute.allow(Recompute::modules);
+  if (modules && s.recompute_modules.empty())
+    d.error("/strategy/recompute_modules", "missing: recompute \"modules\" needs them named",
+            expected_one_of(names_of<RecomputeModule>()));
+  if (!modules && !s.recompute_modules.empty())
+    d.error("/strategy/recompute_modules", "is for recompute \"modules\", which no option has",
+            "recompute \"modules\", or leave recompute_modules out");
+  const bool offloads = !s.offload_optimizer.open() && s.offload_optimizer.allow(true);
+  if (!offloads && !s.offload_optimizer_device.open() && s.offload_optimizer_device.allow(OffloadDevice::nvme))
+    d.error("/strategy/offload_optimizer_device", "found nvme, but no option has offload_optimizer",
+            "offload_optimizer true, or [false, true]; or leave it out");
+}
+
 /// Each combination is prepared before the search begins, at some 50 us and 1 kB.
 constexpr double kMostFamilies = 20000;
 
@@ -190,6 +205,7 @@ PlanQuestion read_plan_question(Json document, const std::string& file, const st
   diagnostics.throw_if_faulty();
   refuse_empty_ids(out.spec, document, diagnostics);
   check_workload(out.spec, diagnostics);
+  check_strategy(out.spec.strategy, diagnostics);
   // The work is stated of the batch that is asked for; options may have a smaller one.
   WorkloadSpec& training = out.spec.workload.training;
   if (training.critical_batch && !training.stated_at_batch)

@@ -44,9 +44,11 @@ struct PlanStrategy {
   Choices<Sharding> sharding;
   Choices<bool> sequence_parallel;
   Choices<bool> offload_optimizer;
+  Choices<OffloadDevice> offload_optimizer_device;
   bool uneven_stages = true;  ///< pipelines whose stages differ by a layer are allowed
   // Not searched: the same in every option.
-  std::optional<ContextMethod> context_method;  ///< default: the model's
+  std::vector<RecomputeModule> recompute_modules;  ///< of options with recompute "modules"
+  std::optional<ContextMethod> context_method;     ///< default: the model's
   std::string order = StrategySpec().order;
   std::optional<bool> overlap_tensor_parallel, overlap_gradients, overlap_parameter_gather, fused_loss,
       gradients_in_fp32, fused_activation, fused_norm, fused_rotary;

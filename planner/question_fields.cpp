@@ -72,7 +72,10 @@ const FieldTable<PlanStrategy>& PlanStrategy::fields() {
         .field("sequence_parallel", &S::sequence_parallel,
                "Norms and dropout split over the tensor-parallel group; default: both are tried")
         .field("offload_optimizer", &S::offload_optimizer, "Optimizer states in host memory; default: no")
+        .field("offload_optimizer_device", &S::offload_optimizer_device,
+               "Where offloaded states lie: host, or nvme, the node's drives; default: host")
         .field("uneven_stages", &S::uneven_stages, "Pipelines whose stages differ by a layer are allowed")
+        .field("recompute_modules", &S::recompute_modules, "Parts of a layer that recompute \"modules\" repeats")
         .field("context_method", &S::context_method,
                "How attention meets the rest of its sequence; default: ring, or all-gather with sparse or compressed "
                "attention")

@@ -140,8 +140,11 @@ OptionKind option_kind(const std::vector<FamilySpec>& families, std::size_t fami
   }
   const int dimensions =
       (option.tp > 1 ? 1 : 0) + (option.pp > 1 ? 2 : 0) + (option.cp > 1 ? 4 : 0) + (option.ep > 1 ? 8 : 0);
-  return {static_cast<int>(of.cluster), framework, dimensions, shards_parameters(option.sharding) ? 1 : 0};
+  return {static_cast<int>(of.cluster), of.surroundings, framework, dimensions,
+          shards_parameters(option.sharding) ? 1 : 0};
 }
+
+std::array<int, 2> machines_of(const OptionKind& kind) { return {kind[0], kind[1]}; }
 
 SearchResult search(const PlanQuestion& question, const Catalog& catalog, const SearchOptions& options) {
   return Search(question, catalog, options).run();

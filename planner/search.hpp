@@ -48,8 +48,10 @@ struct SearchResult {
 /// the points are those that an exhaustive search would keep (docs/models/planner.md). Throws InputError.
 SearchResult search(const PlanQuestion& question, const Catalog& catalog, const SearchOptions& options);
 
-/// Options of one kind differ in numbers only: the same server, framework and parallel dimensions.
-using OptionKind = std::array<int, 4>;
+/// Options of one kind differ in numbers only: the same server, fabric and storage, framework and parallel dimensions.
+using OptionKind = std::array<int, 5>;
+/// The part of it that is bought: server, fabric and storage.
+std::array<int, 2> machines_of(const OptionKind& kind);
 OptionKind option_kind(const std::vector<FamilySpec>& families, std::size_t family, const Option& option);
 
 }  // namespace stepcast

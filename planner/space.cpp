@@ -205,6 +205,17 @@ std::vector<Sharding> Space::shardings(int replicas, int pp) const {
   return offered;
 }
 
+/// States that stay on the device lie nowhere else.
+std::vector<Offload> Space::offloads() const {
+  const PlanStrategy& s = question_.strategy;
+  std::vector<Offload> out;
+  for (const bool offload : chosen(s.offload_optimizer, {false}))
+    for (const OffloadDevice device :
+         offload ? chosen(s.offload_optimizer_device, {OffloadDevice::host}) : std::vector{OffloadDevice::host})
+      out.push_back({offload, device});
+  return out;
+}
+
 std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
   const PlanStrategy& s = question_.strategy;
   const std::vector<Recompute> recomputes =
@@ -224,10 +235,10 @@ std::vector<Block> Space::blocks(std::size_t family, Tally& tally) const {
         for (const int etp : expert_tensor_degrees(tp, sequence, tally))
           for (const int ep : expert_degrees(devices_ / etp, tally))
             for (const ExpertDispatch dispatch : dispatches(ep, ep * etp))
-              for (const bool offload : chosen(s.offload_optimizer, {false}))
+              for (const auto& [offload, device] : offloads())
                 for (const Recompute recompute : recomputes)
                   for (const long size : sizes)
-                    out.push_back({family, tp, cp, ep, etp, dispatch, size, recompute, sequence, offload});
+                    out.push_back({family, tp, cp, ep, etp, dispatch, size, recompute, sequence, offload, device});
       }
     }
   return out;
@@ -285,6 +296,7 @@ std::vector<Option> Space::options(const Block& block, Tally& tally) const {
     option.recompute = block.recompute;
     option.sequence_parallel = block.sequence_parallel;
     option.offload_optimizer = block.offload_optimizer;
+    option.offload_device = block.offload_device;
     add_schedules(out, option, dp, tally);
   }
   return out;
@@ -305,6 +317,8 @@ StrategySpec Space::strategy(const Option& option) const {
   out.sharding = option.sharding;
   out.sequence_parallel = option.sequence_parallel;
   out.offload_optimizer = option.offload_optimizer;
+  out.offload_optimizer_device = option.offload_device;
+  if (option.recompute == Recompute::modules) out.recompute_modules = question_.strategy.recompute_modules;
   const int chunks = option.pp * option.vpp;
   if (shape_ != nullptr && !even(layers_, chunks))
     out.stage_layers = balanced_stages(layers_, chunks, shape_->mtp_layers);

@@ -18,6 +18,13 @@ struct Block {
   Recompute recompute = Recompute::none;
   bool sequence_parallel = false;
   bool offload_optimizer = false;
+  OffloadDevice offload_device = OffloadDevice::host;
+};
+
+/// Whether the optimizer's states lie outside of the device, and where.
+struct Offload {
+  bool optimizer = false;
+  OffloadDevice device = OffloadDevice::host;
 };
 
 /// The legal space of one family: which blocks it has, and which options a block has.
@@ -44,6 +51,7 @@ class Space {
   [[nodiscard]] std::vector<int> virtual_degrees(int pp) const;
   [[nodiscard]] std::vector<long> micro_batches(int tp, int cp) const;
   [[nodiscard]] std::vector<Sharding> shardings(int replicas, int pp) const;
+  [[nodiscard]] std::vector<Offload> offloads() const;
   [[nodiscard]] long batch_for(long unit) const;
   [[nodiscard]] std::vector<PipelineSchedule> schedules() const;
   void add_schedules(std::vector<Option>& out, Option option, int dp, Tally& tally) const;

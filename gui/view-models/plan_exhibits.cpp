@@ -37,10 +37,12 @@ QString unit_of(Objective objective) {
   return QStringLiteral("$");
 }
 
-QString servers_of(const Json& scenario) {
+QString servers_of(const PlanOption& option) {
+  const Json& scenario = *option.scenario;
   const Json& cluster = scenario.at("cluster");
   QString out = QStringLiteral("%1 × %2").arg(shown_whole(cluster.value("nodes", 1L)), qt(cluster.value("node", "")));
-  for (const std::string& words : machine_words(scenario)) out += QStringLiteral(" · ") + localized(qt(words));
+  for (const std::string& words : machine_words(scenario, option.answer->stated_of_fabrics))
+    out += QStringLiteral(" · ") + localized(qt(words));
   return out;
 }
 
@@ -77,7 +79,9 @@ QString settings_of(const Json& scenario) {
   add("schedule", "1f1b", QStringLiteral("%1"));
   add("expert_dispatch", "all_to_all", tr("experts by %1"));
   if (strategy.value("sequence_parallel", false)) words << tr("sequence-parallel");
-  if (strategy.value("offload_optimizer", false)) words << tr("optimizer in host memory");
+  if (strategy.value("offload_optimizer", false))
+    words << (strategy.value("offload_optimizer_device", "host") == "nvme" ? tr("optimizer on drives")
+                                                                           : tr("optimizer in host memory"));
   return words.join(QStringLiteral(" · "));
 }
 
@@ -97,7 +101,7 @@ std::vector<FigureCell> row_of(const PlanOption& option, std::size_t number, con
   const QString strategy =
       (answer ? degrees_in_words(option.candidate->prediction.degrees) : strategy_of(*option.scenario)) +
       QStringLiteral(" · ") + settings_of(*option.scenario);
-  const QString servers = servers_of(*option.scenario);
+  const QString servers = servers_of(option);
   const auto axis = [&](Objective objective) {
     const double value = scale.shown(objective, *option.objective);
     return std::isfinite(value) ? count_cell(value, shown_number(value))
@@ -146,12 +150,12 @@ const std::vector<PlanAxes>& plan_axes() {
 std::vector<PlanOption> options_of(const PlanAnswer& answer) {
   std::vector<PlanOption> out;
   for (const PlanCandidate& candidate : answer.candidates)
-    out.push_back({&candidate.scenario, &candidate.objective, &candidate, nullptr});
+    out.push_back({&answer, &candidate.scenario, &candidate.objective, &candidate, nullptr});
   for (const ParetoPoint& point : answer.pareto) {
     const bool listed =
         std::any_of(answer.candidates.begin(), answer.candidates.end(),
                     [&](const PlanCandidate& candidate) { return candidate.scenario == point.scenario; });
-    if (!listed) out.push_back({&point.scenario, &point.figures.objective, nullptr, &point.figures});
+    if (!listed) out.push_back({&answer, &point.scenario, &point.figures.objective, nullptr, &point.figures});
   }
   return out;
 }
@@ -196,6 +200,7 @@ PlanScatter plan_scatter(const PlanAnswer& answer, const PlanScale& scale, const
   const std::vector<PlanOption> options = options_of(answer);
   if (answer.candidates.empty()) {
     out.exhibit.remark = tr("No option keeps every limit. Below is what stood in the way.");
+    for (const Fault& fault : answer.faults) out.exhibit.remark += QLatin1Char('\n') + qt(fault.text());
     return out;
   }
   out.exhibit.chart = scatter_of(scale, axes);
@@ -221,7 +226,7 @@ PlanScatter plan_scatter(const PlanAnswer& answer, const PlanScale& scale, const
     drawn.series.points.push_back(at);
     drawn.series.tips << tr("%1. %2, %3: %4 h, %5 %6")
                              .arg(i + 1)
-                             .arg(servers_of(*option.scenario),
+                             .arg(servers_of(option),
                                   option.candidate ? degrees_in_words(option.candidate->prediction.degrees)
                                                    : strategy_of(*option.scenario),
                                   shown_number(scale.shown(Objective::time, *option.objective)), shown_number(at.y()),

@@ -19,6 +19,7 @@ const std::vector<PlanAxes>& plan_axes();
 
 /// One option of an answer: an answer proper, or a point of the Pareto front in closed form.
 struct PlanOption {
+  const PlanAnswer* answer = nullptr;
   const Json* scenario = nullptr;
   const ObjectiveValues* objective = nullptr;
   const PlanCandidate* candidate = nullptr;  ///< null: of the front alone

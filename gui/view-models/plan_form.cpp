@@ -71,11 +71,25 @@ const std::set<std::string> kStrategyKeys{"framework",
                                           "torch_compile",
                                           "memory_format"};
 /// What the planner chooses, or follows from that.
-const std::set<std::string> kChosenKeys{
-    "tensor_parallel",   "pipeline_parallel",    "context_parallel", "expert_parallel", "expert_tensor_parallel",
-    "virtual_pipeline",  "micro_batch",          "schedule",         "recompute",       "sharding",
-    "sequence_parallel", "offload_optimizer",    "data_parallel",    "stage_layers",    "recompute_modules",
-    "recompute_layers",  "recompute_last_stage", "hsdp_shard_size"};
+const std::set<std::string> kChosenKeys{"tensor_parallel",
+                                        "pipeline_parallel",
+                                        "context_parallel",
+                                        "expert_parallel",
+                                        "expert_tensor_parallel",
+                                        "virtual_pipeline",
+                                        "micro_batch",
+                                        "schedule",
+                                        "recompute",
+                                        "sharding",
+                                        "sequence_parallel",
+                                        "offload_optimizer",
+                                        "data_parallel",
+                                        "stage_layers",
+                                        "recompute_modules",
+                                        "recompute_layers",
+                                        "recompute_last_stage",
+                                        "hsdp_shard_size",
+                                        "offload_optimizer_device"};
 
 /// The members of a part of the scenario whose keys are among these.
 Json members(const Json& part, const std::set<std::string>& keys) {
