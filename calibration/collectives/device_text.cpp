@@ -214,8 +214,9 @@ const Accelerator* stated_accelerator(std::string_view text, const Catalog& cata
       best = id;
     }
   }
-  // Ranks are devices that software sees: of boards of two dies, the dies.
-  if (const auto* die = catalog.find<Accelerator>(best + "-gcd")) return die;
+  // Ranks are devices that software sees: of boards of two dies, the dies; of chips of several cores, the cores.
+  for (const char* part : {"-gcd", "-core"})
+    if (const auto* device = catalog.find<Accelerator>(best + part)) return device;
   // A name without a number is known by all of its words, as runs name it: "TITAN Xp".
   return catalog.find<Accelerator>(best.empty() ? accelerator_of(text) : best);
 }

@@ -71,7 +71,7 @@ std::vector<Named> read_names() {
     for (const auto& entry : std::filesystem::directory_iterator(data_directory(folder))) {
       const std::string id = entry.path().stem().string();
       // Half a board is not what a board's name means, nor a later version what the name without one does.
-      const bool part = contains(id, "half") || contains(id, "gcd") || contains(id, "-3e");
+      const bool part = contains(id, "half") || contains(id, "gcd") || contains(id, "core") || contains(id, "-3e");
       const std::vector<std::string> words = words_in(id);
       out.push_back(
           {id, Words(words.begin(), words.end()), joined(words), contains(folder, "hardware-catalog") && !part});

@@ -91,9 +91,7 @@ class DeepLearningRun {
 
   [[nodiscard]] bool notes_say(std::string_view words) const { return notes_.find(words) != std::string::npos; }
   [[nodiscard]] static bool is_wide(std::string_view format) { return format == "fp32" || format == "tf32"; }
-  [[nodiscard]] long stated_gpus() const { return row_.whole("gpus").value_or(1); }
-  [[nodiscard]] long row_devices() const { return devices_per_accelerator(row_.text("accelerator_id")); }
-  [[nodiscard]] long gpus() const { return std::max(1L, stated_gpus() / row_devices()); }
+  [[nodiscard]] long gpus() const { return std::max(1L, row_.whole("gpus").value_or(1)); }
 
   /// A share of a batch may be no whole sample where a sample is cut over devices.
   [[nodiscard]] std::optional<long> rounded(std::string_view column) const {
@@ -130,11 +128,11 @@ class DeepLearningRun {
     constexpr double kRounding = 1e-3;
     const std::optional<double> global = stated_global_batch(), micro = row_.number("per_gpu_batch");
     if (!global || !micro) return;
-    const double passes = *global / (*micro * static_cast<double>(stated_gpus()));
+    const double passes = *global / (*micro * static_cast<double>(gpus()));
     const double whole = std::max(1.0, std::round(passes));
     if (std::abs(passes - whole) > kRounding * whole)
       refuse(fmt::format("global_batch: {} samples are no whole number of passes of {} on each of {} GPUs", *global,
-                         *micro, stated_gpus()));
+                         *micro, gpus()));
   }
 
   std::string read_precision() {
@@ -155,7 +153,7 @@ class DeepLearningRun {
 
   Json read_cluster() {
     const std::string accelerator = row_.text("accelerator_id");
-    const long per_node = std::max(1L, row_.whole("gpus_per_node").value_or(stated_gpus()) / row_devices());
+    const long per_node = row_.whole("gpus_per_node").value_or(gpus());
     Json cluster = dl_cluster(accelerator, gpus(), per_node, row_.text("network"));
     const std::string hint = cluster.is_null() ? accelerator_hint(accelerator) : std::string();
     if (cluster.is_null())
@@ -212,7 +210,7 @@ class DeepLearningRun {
     const std::optional<long> global = stated_global_batch() ? rounded("global_batch") : std::nullopt;
     const long usual = recipe.batch > 0 ? recipe.batch : wide ? kUnstatedBatch : kUnstatedHalfBatch;
     const std::optional<long> stated = rounded("per_gpu_batch");
-    long micro = stated ? *stated * row_devices() : usual;
+    long micro = stated ? *stated : usual;
     if (!global) return {micro, micro * gpus()};
     const long share = std::max(1L, *global / gpus());
     micro = std::min(micro, share);

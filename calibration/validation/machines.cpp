@@ -40,8 +40,9 @@ constexpr std::array kNodes{
     NodeOf{"mi355x", 8, "mi355x-platform-8"},
     NodeOf{"gaudi2", 8, "hls-gaudi2"},
     NodeOf{"gaudi3", 8, "hls-gaudi3"},
-    NodeOf{"trainium1", 16, "aws-trn1.32xlarge"},
-    NodeOf{"trainium2", 16, "aws-trn2.48xlarge"},
+    // Tables of AWS name the chip and count what its software counts, NeuronCores.
+    NodeOf{"trainium1", 32, "aws-trn1.32xlarge"},
+    NodeOf{"trainium2", 64, "aws-trn2.48xlarge"},
     NodeOf{"tpu-v2", 4, "tpu-v2-host"},
     NodeOf{"tpu-v3", 4, "tpu-v3-host"},
     NodeOf{"tpu-v4", 4, "tpu-v4-host"},

@@ -14,10 +14,6 @@ namespace stepcast {
 Json cluster_of(std::string_view accelerator, long gpus, long gpus_per_node,
                 const std::optional<StatedNetwork>& network = std::nullopt);
 
-/// What rows count as devices of an accelerator: those of AWS count NeuronCores, of which a first-generation chip has
-/// two (AWS Neuron documentation).
-inline long devices_per_accelerator(std::string_view accelerator) { return accelerator == "trainium1" ? 2 : 1; }
-
 /// Why there is no such node: a kind of GPU that is not known, or a number that fills no servers of it.
 std::string no_cluster(std::string_view accelerator, long gpus, long gpus_per_node);
 

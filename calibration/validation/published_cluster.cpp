@@ -29,11 +29,9 @@ Json published_cluster(PublishedRow& reading) {
   }
   const long stated = reading.out.gpus;
   if (contradicted_devices(reading.row)) reading.unstated("gpus");
-  reading.row_devices_per_accelerator = devices_per_accelerator(accelerator);
-  reading.gpus = std::max(1L, stated / reading.row_devices_per_accelerator);
+  reading.gpus = stated;
   reading.slices = slices_of(network);
-  const long per_node =
-      std::max(1L, reading.row.whole("gpus_per_node").value_or(stated) / reading.row_devices_per_accelerator);
+  const long per_node = reading.row.whole("gpus_per_node").value_or(stated);
   const std::optional<StatedNetwork> parsed = network_of(network, std::min(per_node, reading.gpus));
   if (!parsed && reading.gpus > per_node) reading.unstated("network");
   if (reading.notes("accelerator assumed")) reading.unstated(kUnstatedAccelerator);

@@ -39,19 +39,17 @@ double flops_per_token(const PublishedRow& reading, const Json& described) {
 
 void read_published_figure(PublishedRow& reading, const Json& model) {
   MeasuredRun& out = reading.out;
-  const auto devices = static_cast<double>(reading.row_devices_per_accelerator);
-  if (const std::optional<double> memory = reading.row.number("peak_memory_GiB"))
-    out.measured_memory = *memory * devices * 1_GiB;
+  if (const std::optional<double> memory = reading.row.number("peak_memory_GiB")) out.measured_memory = *memory * 1_GiB;
   out.memory_count = reading.defaults->memory_count;
   if (const std::optional<double> rate = reading.row.number("tokens_per_s_per_gpu")) {
     out.metric = Metric::tokens_per_s_per_gpu;
-    out.measured = *rate * devices;
+    out.measured = *rate;
   } else if (const std::optional<double> time = reading.row.number("step_time_s")) {
     out.metric = Metric::step_time;
     out.measured = *time;
   } else if (const std::optional<double> tflops = model_tflops(reading); tflops && !model.is_null()) {
     out.metric = Metric::tokens_per_s_per_gpu;
-    out.measured = *tflops * 1e12 * devices / flops_per_token(reading, model);
+    out.measured = *tflops * 1e12 / flops_per_token(reading, model);
   } else {
     reading.refuse("neither tokens per second nor a step time is stated");
   }

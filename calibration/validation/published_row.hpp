@@ -23,8 +23,6 @@ struct PublishedRow {
   bool dispatches_once = false;  ///< by NVIDIA's recipe (expert_recipes.hpp)
   long gpus = 0;                 ///< devices as Stepcast counts them
   long slices = 1;               ///< of a pod that the data-centre network joins
-  /// Devices of the row (dies, cores) to one of the catalogue: NeuronCores to a chip.
-  long row_devices_per_accelerator = 1;
   MeasuredRun out;
 
   /// The first reason why no scenario can say the row stays.

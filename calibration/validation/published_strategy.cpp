@@ -118,11 +118,9 @@ class Mapping {
         fmt::format("global_batch: {} samples do not divide over {} data-parallel ranks", batch_, replicas));
   }
 
-  void read_stated_degrees(long stated_tp, long pp) {
-    // NeuronCores of one chip share its matrices' slices as one device.
-    const long tp = std::max(1L, stated_tp / reading_.row_devices_per_accelerator);
+  void read_stated_degrees(long tp, long pp) {
     if (const std::optional<long> dp = stated_replicas()) {
-      set_degrees(tp, pp, context_at_its_word(stated_tp, pp, *dp));
+      set_degrees(tp, pp, context_at_its_word(tp, pp, *dp));
       if (batch_ % *dp != 0) refuse_batch(*dp);
       return;
     }
@@ -134,11 +132,11 @@ class Mapping {
   }
 
   /// A row that states its data-parallel ranks says how many share a sample: `cp`, which is what remains where the row
-  /// leaves that out. Degrees that do not multiply to its devices, as it counts them, are refused.
+  /// leaves that out. Degrees that do not multiply to its devices are refused.
   long context_at_its_word(long tp, long pp, long dp) {
     // As real numbers, which no statement can overflow.
     const double cut = static_cast<double>(tp) * static_cast<double>(pp) * static_cast<double>(dp);
-    const auto devices = static_cast<double>(reading_.gpus * reading_.row_devices_per_accelerator);
+    const auto devices = static_cast<double>(reading_.gpus);
     const long cp = row_.whole("cp").value_or(std::max(1L, static_cast<long>(devices / cut)));
     const double ranks = cut * static_cast<double>(cp);
     if (ranks != devices)

@@ -34,6 +34,20 @@ TEST(LaunchScripts, StartEachFrameworkByItsOwnMeans) {
   EXPECT_THAT(jax, Not(HasSubstr("torchrun")));
 }
 
+// A worker of torch-neuronx is a NeuronCore: 32 of an instance of Trn1, and 64 logical ones of Trn2.
+TEST(LaunchScripts, StartAWorkerForEachNeuronCore) {
+  EXPECT_THAT(script_of("aws-trn1.32xlarge", "neuronx"), HasSubstr("torchrun --nnodes 2 --nproc-per-node 32 "));
+  EXPECT_THAT(script_of("aws-trn2.48xlarge", "neuronx"), HasSubstr("torchrun --nnodes 2 --nproc-per-node 64 "));
+  // As AWS' tutorial states it: tensor 8 and data 16 on the 128 cores of four instances, each with 16 GB.
+  const Scenario tutorial =
+      resolve({{"cluster", {{"node", "aws-trn1.32xlarge"}, {"nodes", 4}}},
+               {"workload", {{"model", "llama2-7b"}, {"global_batch", 256}}},
+               {"strategy", {{"framework", "neuronx"}, {"tensor_parallel", 8}, {"data_parallel", 16}}}},
+              "launched", {}, catalog());
+  EXPECT_EQ(tutorial.devices(), 128);
+  EXPECT_DOUBLE_EQ(tutorial.accelerator->memory.in(1_GB), 16);
+}
+
 TEST(LaunchScripts, AreNotWrittenForProgramsOfTheirOwn) {
   const std::vector<NamedText> files = files_of("dgx-a100-80gb", "parameter-server");
   ASSERT_EQ(files.size(), 2U);

@@ -159,7 +159,7 @@ TEST(OperatorSiblings, EstimatesSayWhoseConstantsTheyAre) {
 // Families that steps know have operators: by a sibling's shapes, or from what steps use.
 TEST(OperatorSiblings, EveryFamilyThatStepsKnowHasOperators) {
   for (const std::string accelerator : {"rtx-4090", "rtx-3090", "a10g", "gaudi2", "gaudi3", "tpu-v4", "tpu-v5e",
-                                        "tpu-v6e", "tpu-v7x", "trainium1", "trainium2"}) {
+                                        "tpu-v6e", "tpu-v7x", "trainium1-core", "trainium2-core"}) {
     const MeasuredOperator product =
         products(accelerator + ",bf16,1,16384,8192,8192,TN,1,library,own\n").operators.front();
     const OperatorPrediction out = predict_operator(product, catalog());
