@@ -59,13 +59,21 @@ Seconds unaligned_time(const Operator& op, const Device& device) {
   return products.launch + op.flops / (products.sustained_rate * share);
 }
 
+/// Rows that each expert's products take longer by. Runs with hundreds of rows an expert tell the number; an expert
+/// with fewer than that is in tiles of about its rows, and the smallest have 16 (kTiles), so no more than these are
+/// added.
+double added_rows(const Operator& op, const Device& device) {
+  constexpr double kSmallestTileRows = 16;
+  return std::min(device.expert_half_rows, std::max(op.rows, kSmallestTileRows));
+}
+
 Seconds gemm_time(const Operator& op, const Device& device) {
   const double inputs = op.sixteen_bit ? device.element_bytes : device.product_bytes;
   const ProductShape shape{op.m, op.n, op.k, op.batch, inputs, device.element_bytes, op.fp32_output};
   const ProductDevice& products = op.sixteen_bit ? device.sixteen_bit : device.product;
   const Seconds time = sustained_time(shape, products);
   if (op.kind == OperatorKind::grouped_gemm)
-    return time + op.flops * (device.expert_half_rows / op.rows) / products.sustained_rate;
+    return time + op.flops * (added_rows(op, device) / op.rows) / products.sustained_rate;
   return device.wide_loads && device.element_bytes <= 2 ? std::max(time, unaligned_time(op, device)) : time;
 }
 

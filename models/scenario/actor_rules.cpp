@@ -47,6 +47,16 @@ ScenarioSpec token_spec(const Draft& draft, const ActorSpec& actors, const Node&
   return spec;
 }
 
+/// The framework as an inference engine. A token's kernels are replayed as one graph, experts' among them: their
+/// kernels take each expert's rows from device memory, so the host need not know them (vLLM and SGLang, fused MoE
+/// kernels).
+FrameworkProfile engine_of(FrameworkProfile framework) {
+  framework.cuda_graphs = true;
+  framework.host_per_layer_forward = framework.host_per_peer = Seconds(0);
+  framework.data_parallel_overhead = 0;
+  return framework;
+}
+
 /// Where the values of the actors stand that a token's scenario is made of; what else is wrong with it is of them all.
 constexpr std::array kActorPointers{std::pair{"/cluster/nodes", "/strategy/actors/nodes"},
                                     std::pair{"/cluster/node", "/strategy/actors/node"},
@@ -169,11 +179,7 @@ void resolve_actors(Draft& draft) {
   for (const Fault& fault : own.faults()) take_over(draft, fault, token.scenario);
   if (!own.faults().empty()) return;
   if (!actors->samples_per_s) check_memory(draft, *actors, token.scenario);
-  // Inference engines replay a token's kernels as one graph.
-  FrameworkProfile engine = *token.scenario.framework;
-  engine.cuda_graphs = true;
-  engine.data_parallel_overhead = 0;
-  token.scenario.framework = std::make_shared<const FrameworkProfile>(std::move(engine));
+  token.scenario.framework = std::make_shared<const FrameworkProfile>(engine_of(*token.scenario.framework));
   draft.scenario.actors = std::make_shared<const Scenario>(std::move(token.scenario));
 }
 

@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include "models/workload/steps.hpp"
 
@@ -93,8 +94,14 @@ struct Experts {
   double sent;       ///< of its own tokens that the device routes
   double received;   ///< from the ranks of its expert-parallel group, its own among them
   double hidden;     ///< of a token as they see it
+  double chosen;     ///< of those held, the ones that any token reaches: of the others nothing is read
   [[nodiscard]] double rows_each() const { return rows / on_device; }
 };
+
+/// Share of experts that at least one of the tokens chooses, each of which takes top_k different ones of all.
+double chosen_share(const TransformerShape& shape, double tokens) {
+  return 1 - std::pow(1 - static_cast<double>(shape.top_k) / shape.experts, tokens);
+}
 
 Experts experts_of(const Cut& cut) {
   const TransformerShape& shape = cut.shape;
@@ -103,12 +110,15 @@ Experts experts_of(const Cut& cut) {
   const double imbalance = cut.sharding.expert_imbalance;
   const double rows = (cut.sharding.etp > 1 ? cut.tokens * shape.top_k : sent) * imbalance;
   const double hidden = shape.moe_latent > 0 ? shape.moe_latent : cut.hidden;
-  return {static_cast<double>(shape.experts) / cut.sharding.ep,
+  const double on_device = static_cast<double>(shape.experts) / cut.sharding.ep;
+  const double tokens = rows / on_device * shape.experts / shape.top_k;
+  return {on_device,
           width / cut.sharding.etp,
           rows,
           sent,
           sent * imbalance,
-          hidden};
+          hidden,
+          on_device * chosen_share(shape, tokens)};
 }
 
 void exchange_tokens(Steps& steps, const Cut& cut, const Experts& experts, std::string_view name) {
@@ -168,8 +178,9 @@ void sort_received(Steps& steps, const Cut& cut, const Experts& experts, std::st
 }
 
 LayerStep grouped(std::string_view name, const Cut& cut, const Experts& experts, double n, double k) {
-  LayerStep step = gemm(name, experts.rows_each(), n, k, cut.element, experts.on_device, OperatorKind::grouped_gemm);
-  step.op.rows = experts.rows_each();
+  const double rows = experts.rows / experts.chosen;
+  LayerStep step = gemm(name, rows, n, k, cut.element, experts.chosen, OperatorKind::grouped_gemm);
+  step.op.rows = rows;
   return step;
 }
 

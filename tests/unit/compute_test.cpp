@@ -129,6 +129,20 @@ TEST(OperatorTime, FewRowsPerExpertAddTheArithmeticOfMore) {
   EXPECT_NEAR(operator_time(op, device).in(1_us), 1722.87, 0.01);
 }
 
+// Of 100 rows on top an expert with one row wastes no more than its tile of 16, one with 40 no more than 40.
+TEST(OperatorTime, FewRowsPerExpertWasteNoMoreThanTheirTile) {
+  Device device = round_device();
+  const auto time = [&](double rows, double half) {
+    device.expert_half_rows = half;
+    Operator op = product(OperatorKind::grouped_gemm, rows, 4096, 4096, 0);
+    op.rows = rows;
+    return operator_time(op, device);
+  };
+  EXPECT_EQ(time(1, 100), time(1, 16));
+  EXPECT_EQ(time(40, 100), time(40, 40));
+  EXPECT_GT(time(200, 100), time(200, 99));
+}
+
 TEST(OperatorTime, FewerRowsPerExpertAreNeverSlower) {
   const Device device = round_device();
   Seconds before(1e9);

@@ -327,6 +327,20 @@ TEST(LayerWork, ExpertsExchangeTokensTwiceEachWay) {
   EXPECT_EQ(work.expert_parameters, 2.0 * 3 * 4096 * 14336);
 }
 
+// Of eight experts one token reads the two that it chooses; three tokens reach 1 - (3/4)^3 of them on average.
+TEST(LayerWork, ExpertsThatNoTokenChoosesAreNotRead) {
+  const auto up = [](int tokens) {
+    return named(layer_work(*preset("mixtral-8x7b"), LayerRole::moe_block, 0, tokens, 1, {}).forward, "expert_up").op;
+  };
+  for (const auto& [tokens, read] : {std::pair{1, 2.0}, std::pair{3, 8 * (1 - 27.0 / 64)}}) {
+    const Operator op = up(tokens);
+    EXPECT_DOUBLE_EQ(op.batch, read) << tokens;
+    EXPECT_DOUBLE_EQ(op.batch * op.m, 2.0 * tokens);
+    EXPECT_DOUBLE_EQ(op.rows, op.m);
+  }
+  EXPECT_EQ(up(4096).batch, 8);
+}
+
 // The same cut over 2 tensor ranks, which hold 4096 tokens each. Sharing an expert they need each other's tokens; whole
 // experts take those of their own rank alone, and no tensor rank's.
 TEST(LayerWork, WholeExpertsOnTensorRanks) {
