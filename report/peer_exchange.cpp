@@ -60,22 +60,23 @@ std::optional<GossipGraphKind> graph_kind(const CollectiveQuestion& question) {
   return parse_enum<GossipGraphKind>(with_dashes(question.graph));
 }
 
-GossipGraph gossip_graph(const CollectiveQuestion& question, int ranks) {
+/// The graphs of rounds that follow each other.
+std::vector<GossipGraph> gossip_rounds(const CollectiveQuestion& question, int ranks) {
   const auto kind = graph_kind(question);
   if (question.degree && kind != GossipGraphKind::random_regular)
     refuse_option("--degree", "is for random-regular graphs", "leave it out, or --graph random-regular");
-  if (!kind) return explicit_graph(ranks, read_edges(question.graph), question.graph);
+  if (!kind) return {explicit_graph(ranks, read_edges(question.graph), question.graph)};
   switch (*kind) {
     case GossipGraphKind::ring:
-      return ring_graph(ranks);
+      return {ring_graph(ranks)};
     case GossipGraphKind::torus:
-      return torus_graph(ranks);
+      return {torus_graph(ranks)};
     case GossipGraphKind::exponential:
-      return exponential_graph(ranks);
+      return exponential_rounds(ranks);
     case GossipGraphKind::random_regular:
       break;
   }
-  return random_regular_graph(ranks, question.degree.value_or(4), question.seed);
+  return {random_regular_graph(ranks, question.degree.value_or(4), question.seed)};
 }
 
 }  // namespace
@@ -102,13 +103,14 @@ RowPricer parameter_server_pricer(const CollectiveQuestion& question, const Coll
 
 RowPricer gossip_pricer(const CollectiveQuestion& question, const CollectiveCluster& cluster, const RankPlaces& places,
                         std::optional<HostLibrary> library, std::vector<std::string>& notes) {
-  const GossipGraph graph = gossip_graph(question, places.ranks);
-  if (!graph.strongly_connected()) notes.emplace_back("the graph falls apart: news of some ranks never reaches others");
+  const std::vector<GossipGraph> rounds = gossip_rounds(question, places.ranks);
+  if (rounds.size() == 1 && !rounds.front().strongly_connected())
+    notes.emplace_back("the graph falls apart: news of some ranks never reaches others");
   const PeerPorts ports = ports_of(cluster, places, library);
   const std::string name{graph_kind(question) ? name_of(*graph_kind(question)) : "graph"};
-  const int degree = graph.out_degree();
+  const int degree = rounds.front().out_degree();
   return [=](CollectiveRow& row) {
-    const GossipRound round = gossip_round(graph, row.size, places.per_node, ports);
+    const GossipRound round = mean_gossip_round(rounds, row.size, places.per_node, ports);
     row.time = round.time;
     row.bus_factor = round.busiest_rank / row.size;
     row.algorithm = name;

@@ -127,10 +127,19 @@ GossipGraph torus_graph(int ranks) {
 
 GossipGraph exponential_graph(int ranks) {
   std::vector<Edge> edges;
-  for (int rank = 0; rank < ranks; ++rank)
-    for (long stride = 1; stride < ranks; stride *= 2)
-      edges.emplace_back(rank, static_cast<int>((rank + stride) % ranks));
+  for (const GossipGraph& round : exponential_rounds(ranks))
+    edges.insert(edges.end(), round.edges.begin(), round.edges.end());
   return graph_of(ranks, std::move(edges));
+}
+
+std::vector<GossipGraph> exponential_rounds(int ranks) {
+  std::vector<GossipGraph> rounds;
+  for (long stride = 1; stride < std::max(ranks, 2); stride *= 2) {
+    std::vector<Edge> edges;
+    for (int rank = 0; rank < ranks; ++rank) edges.emplace_back(rank, static_cast<int>((rank + stride) % ranks));
+    rounds.push_back(graph_of(ranks, std::move(edges)));
+  }
+  return rounds;
 }
 
 GossipGraph random_regular_graph(int ranks, int degree, std::uint64_t seed) {
@@ -230,6 +239,19 @@ GossipRound gossip_round(const GossipGraph& graph, Bytes size, int ranks_per_nod
   round.busiest_node = size * through_node;
   round.busiest_rank = size * peers;
   return round;
+}
+
+GossipRound mean_gossip_round(const std::vector<GossipGraph>& rounds, Bytes size, int ranks_per_node,
+                              const PeerPorts& ports) {
+  GossipRound mean;
+  const double share = 1.0 / static_cast<double>(rounds.size());
+  for (const GossipGraph& graph : rounds) {
+    const GossipRound round = gossip_round(graph, size, ranks_per_node, ports);
+    mean.time += round.time * share;
+    mean.busiest_node += round.busiest_node * share;
+    mean.busiest_rank += round.busiest_rank * share;
+  }
+  return mean;
 }
 
 }  // namespace stepcast

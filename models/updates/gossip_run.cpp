@@ -22,15 +22,16 @@ Seconds busy(const GossipJob& job, const RandomDraw& draw, std::size_t worker, s
 
 GossipRun run_gossip(const GossipJob& job) {
   const RandomDraw draw(job.seed);
-  const std::size_t workers = at(job.graph.ranks);
+  const std::size_t workers = at(job.exchanges.front().graph.ranks);
   std::vector<Seconds> begins(workers), next(workers);
   GossipRun out;
   Seconds begun, ended;
   for (std::size_t step = 0; step < kWarm + kMeasured; ++step) {
-    for (std::size_t w = 0; w < workers; ++w) next[w] = begins[w] + std::max(busy(job, draw, w, step), job.exchange);
+    const GossipExchange& exchange = job.exchanges[step % job.exchanges.size()];
+    for (std::size_t w = 0; w < workers; ++w) next[w] = begins[w] + std::max(busy(job, draw, w, step), exchange.time);
     const std::vector<Seconds> own = next;
-    for (const auto& [from, to] : job.graph.edges)
-      next[at(to)] = std::max(next[at(to)], begins[at(from)] + job.exchange);
+    for (const auto& [from, to] : exchange.graph.edges)
+      next[at(to)] = std::max(next[at(to)], begins[at(from)] + exchange.time);
     Seconds mean;
     for (std::size_t w = 0; w < workers; ++w) {
       mean += next[w] / static_cast<double>(workers);
@@ -47,13 +48,14 @@ GossipRun run_gossip(const GossipJob& job) {
 
 GossipRun run_pairs(const GossipJob& job) {
   const RandomDraw draw(job.seed);
-  const std::size_t workers = at(job.graph.ranks), steps = kWarm + kMeasured;
+  const GossipExchange& exchange = job.exchanges.front();
+  const std::size_t workers = at(exchange.graph.ranks), steps = kWarm + kMeasured;
   std::vector<std::vector<Seconds>> ends(workers);
   GossipRun out;
   for (std::size_t w = 0; w < workers; ++w) {
     Seconds now = draw.uniform(w, 1) * job.busy;
     for (std::size_t step = 0; step < steps; ++step) {
-      now += std::max(busy(job, draw, w, step), job.exchange);
+      now += std::max(busy(job, draw, w, step), exchange.time);
       ends[w].push_back(now);
     }
     out.step += (ends[w].back() - ends[w][kWarm - 1]) / static_cast<double>(kMeasured);

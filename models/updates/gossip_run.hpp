@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/collectives/gossip.hpp"
 #include "models/updates/update_outcome.hpp"
@@ -9,11 +10,16 @@
 
 namespace stepcast {
 
+/// A step's exchange: who sends to whom, all at once, and how long that takes.
+struct GossipExchange {
+  GossipGraph graph;  ///< pairs: edges unused
+  Seconds time;
+};
+
 /// Workers that average with neighbours, or with one peer at a time.
 struct GossipJob {
-  GossipGraph graph;  ///< of rounds with neighbours; pairs: edges unused
-  Seconds busy;       ///< of a worker in a step, without the exchange
-  Seconds exchange;   ///< of one round: all edges, or one peer each, at once
+  std::vector<GossipExchange> exchanges;  ///< of the steps in turn, over and over; of pairs one
+  Seconds busy;                           ///< of a worker in a step, without the exchange
   WorkerNoise noise;
   std::uint64_t seed = 1;
 };

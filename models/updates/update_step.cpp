@@ -112,16 +112,23 @@ UpdateOutcome outcome_of(const Scenario& scenario, Bytes sent, Bytes received) {
   return out;
 }
 
-GossipGraph graph_of(GossipTopology topology, int workers) {
-  switch (topology) {
+/// Who sends to whom in the steps that follow each other. A peer drawn at random is anywhere: as a permutation, each
+/// worker reads one model and sends one.
+std::vector<GossipGraph> rounds_of(const Scenario& scenario, int workers) {
+  if (scenario.update == UpdateMode::pair_averaging) {
+    GossipGraph drawn{workers, {}};
+    for (int w = 0; w < workers && workers > 1; ++w) drawn.edges.emplace_back((w + workers / 2) % workers, w);
+    return {std::move(drawn)};
+  }
+  switch (scenario.spec.strategy.gossip_graph) {
     case GossipTopology::torus:
-      return torus_graph(workers);
+      return {torus_graph(workers)};
     case GossipTopology::exponential:
-      return exponential_graph(workers);
+      return exponential_rounds(workers);
     case GossipTopology::ring:
       break;
   }
-  return ring_graph(workers);
+  return {ring_graph(workers)};
 }
 
 UpdateStep gossiping(const Job& job, const Job& lone, const StepBreakdown& alone) {
@@ -139,22 +146,25 @@ UpdateStep gossiping(const Job& job, const Job& lone, const StepBreakdown& alone
   const Bytes model = model_bytes(job, step.parameters);
 
   GossipJob gossip;
-  gossip.graph = graph_of(scenario.spec.strategy.gossip_graph, workers);
-  // A peer drawn at random is anywhere: as a permutation, each worker reads one model and sends one.
-  GossipGraph drawn{workers, {}};
-  for (int w = 0; w < workers && workers > 1; ++w) drawn.edges.emplace_back((w + workers / 2) % workers, w);
-  gossip.exchange = workers > 1 ? gossip_round(pairs ? drawn : gossip.graph, model, per_node, ports).time : Seconds(0);
-  gossip.exchange += Bytes(kAveragingTraffic * step.parameters) / lone.device.memory_bandwidth;
+  const Seconds averaging = Bytes(kAveragingTraffic * step.parameters) / lone.device.memory_bandwidth;
+  Seconds exchange;
+  double degree = 0;
+  for (GossipGraph& graph : rounds_of(scenario, workers)) {
+    const Seconds sent = workers > 1 ? gossip_round(graph, model, per_node, ports).time : Seconds(0);
+    degree += graph.out_degree();
+    exchange += sent + averaging;
+    gossip.exchanges.push_back({std::move(graph), sent + averaging});
+  }
+  degree /= static_cast<double>(gossip.exchanges.size());
+  exchange = exchange / static_cast<double>(gossip.exchanges.size());
   gossip.busy = own.step_time;
   gossip.noise = worker_noise(scenario);
   gossip.seed = static_cast<std::uint64_t>(scenario.spec.run.seed);
   const GossipRun run = pairs ? run_pairs(gossip) : run_gossip(gossip);
-  const double degree = pairs ? (workers > 1 ? 1 : 0) : gossip.graph.out_degree();
   UpdateOutcome outcome = outcome_of(scenario, model * degree, model * degree);
-  outcome.exchange = gossip.exchange;
+  outcome.exchange = exchange;
   if (pairs) outcome.staleness = run.staleness;
-  return {composed(own, {run.step, run.neighbour_wait, Seconds(0), gossip.exchange}, CollectiveKind::send_recv),
-          outcome};
+  return {composed(own, {run.step, run.neighbour_wait, Seconds(0), exchange}, CollectiveKind::send_recv), outcome};
 }
 
 /// How workers average what became of their models: `sent` by each rank of the data group.

@@ -43,6 +43,27 @@ TEST(GossipGraphs, HaveTheDegreesOfTheirKind) {
   EXPECT_EQ(exponential_graph(16).in_degree(), 4);
 }
 
+// Strides of 1, 2, 4 and 8 in turn, a peer each.
+TEST(ExponentialRounds, HaveOnePeerEach) {
+  const std::vector<GossipGraph> rounds = exponential_rounds(16);
+  ASSERT_EQ(rounds.size(), 4U);
+  for (const GossipGraph& round : rounds) {
+    EXPECT_EQ(round.out_degree(), 1);
+    EXPECT_EQ(round.in_degree(), 1);
+  }
+  EXPECT_EQ(rounds.back().edges.front(), std::pair(0, 8));
+  EXPECT_TRUE(exponential_rounds(1).front().edges.empty());
+}
+
+// Four ranks a node: strides of 1 and 2 leave a node once and twice, 4 with all four ranks: 100 MB at the 5 GB/s of a
+// rank, 200 MB at the 10 GB/s of the node, 400 MB at these.
+TEST(ExponentialRounds, TakeTheMeanOfTheirTimes) {
+  const GossipRound mean = mean_gossip_round(exponential_rounds(8), 100_MB, 4, round_ports());
+  EXPECT_NEAR(mean.time.in(1_ms), (20 + 20 + 40) / 3.0, kTight);
+  EXPECT_NEAR(mean.busiest_node.in(1_MB), 700 / 3.0, kTight);
+  EXPECT_NEAR(mean.busiest_rank.in(1_MB), 100, kTight);
+}
+
 TEST(GossipGraphs, OfOneRankHaveNoEdge) {
   for (const GossipGraph& graph : {ring_graph(1), torus_graph(1), exponential_graph(1)}) {
     EXPECT_TRUE(graph.edges.empty());

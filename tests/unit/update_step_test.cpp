@@ -91,6 +91,20 @@ TEST(Gossip, CastsWhatItSendsInSixteenBit) {
   EXPECT_GT(cast.step.breakdown.compute, plain.step.breakdown.compute);
 }
 
+// One model a step goes to one peer, so neither bytes nor time grow with the cluster: half of a ring's two.
+TEST(Gossip, OnAnExponentialGraphSendsToOnePeerAStep) {
+  const auto outcome = [](const char* graph, int nodes) {
+    return forecast("systems/gossip-ring.json",
+                    {fmt::format("strategy.gossip_graph={}", graph), fmt::format("cluster.nodes={}", nodes),
+                     fmt::format("workload.global_batch={}", 512 * nodes)})
+        .step.outcome;
+  };
+  const UpdateOutcome few = outcome("exponential", 4), many = outcome("exponential", 32), ring = outcome("ring", 32);
+  EXPECT_EQ(few.sent_per_worker, many.sent_per_worker);
+  EXPECT_NEAR(many.exchange / few.exchange, 1, 0.01);
+  EXPECT_NEAR(ring.sent_per_worker / many.sent_per_worker, 2, 1e-9);
+}
+
 // Eight devices of a node hold one model: what nodes choose of it is gathered once a node.
 TEST(LocalSteps, GatherWhatEachWorkerChose) {
   const char* diloco = "systems/local-sgd-diloco.json";

@@ -335,9 +335,8 @@ TEST(Owners, TheLargestTensorDecides) {
 
 GossipJob gossip(int workers) {
   GossipJob job;
-  job.graph = ring_graph(workers);
+  job.exchanges = {{ring_graph(workers), 40_ms}};
   job.busy = 100_ms;
-  job.exchange = 40_ms;
   job.noise = {0, 0.2};
   return job;
 }
@@ -346,8 +345,16 @@ TEST(Gossip, HidesTheExchangeUnderTheComputation) {
   GossipJob job = gossip(16);
   job.noise = {};
   EXPECT_NEAR(run_gossip(job).step / 100_ms, 1, 1e-9);
-  job.exchange = 150_ms;
+  job.exchanges.front().time = 150_ms;
   EXPECT_NEAR(run_gossip(job).step / 150_ms, 1, 1e-9);
+}
+
+// Steps that hide their exchange between such that do not.
+TEST(Gossip, TakesItsExchangesInTurn) {
+  GossipJob job = gossip(16);
+  job.noise = {};
+  job.exchanges.push_back({ring_graph(16), 160_ms});
+  EXPECT_NEAR(run_gossip(job).step / 130_ms, 1, 1e-9);
 }
 
 TEST(Gossip, WaitsForNeighboursOnlyAndPairsForNobody) {
