@@ -107,11 +107,16 @@ void add_states(MemoryFootprint& out, const Job& job, const Shared& shared, cons
   out.optimizer = Bytes(bytes.optimizer * (owned.all - owned.in_matrices) + bytes.matrix_optimizer * owned.in_matrices);
 }
 
-/// What the way to keep replicas equal holds of a device's trained parameters beside their states.
-Bytes exchange_states(const Scenario& scenario, const StageParameters& parameters) {
+/// What the way to keep replicas equal holds of a device's trained parameters beside their states. An outer optimizer's
+/// are cut as the parameters are (PrimeIntellect-ai/prime, src/zeroband/diloco.py: tensors with the model's own
+/// placements), and lie where the inner one's do.
+void add_exchange_states(MemoryFootprint& out, const Scenario& scenario, const Shared& shared,
+                         const StageParameters& parameters) {
   const CompressionMethod method = scenario.spec.strategy.compression.method;
   const bool loses = method != CompressionMethod::none && method != CompressionMethod::fp16;
-  return Bytes(((loses ? kResidual : 0) + outer_state_bytes(scenario)) * parameters.whole);
+  out.optimizer += Bytes((loses ? kResidual : 0) * parameters.whole);
+  const double held = shared.plan.sharded_parameters ? parameters.owned.all : parameters.whole;
+  (scenario.spec.strategy.offload_optimizer ? out.host : out.optimizer) += Bytes(outer_state_bytes(scenario) * held);
 }
 
 /// A unit's gradients on their way: as its backward pass makes them, and in the format in which they are reduced
@@ -240,7 +245,7 @@ MemoryFootprint footprint(const Job& job, int stage, const Shared& shared) {
   out.parameters -= freed_by_packing(job, stage, shared.plan.sharded_parameters);
   out.host = layers.offloaded;
   offload_optimizer(out, *job.scenario, shared, parameters.owned);
-  out.optimizer += exchange_states(*job.scenario, parameters);
+  add_exchange_states(out, *job.scenario, shared, parameters);
   const Moment fullest =
       fuller(fullest_moment(job, shared.plan, layers, out.gradients),
              {out.gradients, Bytes(0), Bytes(0), gradients_of_update(*job.scenario, out, parameters.owned)});

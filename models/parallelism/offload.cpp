@@ -55,10 +55,15 @@ BytesPerSecond host_memory_share(const Scenario& scenario) {
 
 Seconds offloaded_optimizer_time(double parameters, const Job& job) {
   const Scenario& scenario = *job.scenario;
-  const Bytes updated(parameters * (scenario.framework->optimizer_bytes_per_parameter + kHostPassBytes));
-  const Bytes moved(parameters * (gradient_bytes(scenario) + parameter_bytes(scenario)));
-  const Seconds on_host = updated / (kHostUpdateShare * host_memory_share(scenario)) + moved / host_link_rate(scenario);
+  const Seconds on_host = host_pass_time(parameters, scenario.framework->optimizer_bytes_per_parameter + kHostPassBytes,
+                                         gradient_bytes(scenario) + parameter_bytes(scenario), job);
   return offloads_to_drives(scenario) ? on_host + swap_time(parameters, scenario) : on_host;
+}
+
+Seconds host_pass_time(double parameters, double updated, double moved, const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  return Bytes(parameters * updated) / (kHostUpdateShare * host_memory_share(scenario)) +
+         Bytes(parameters * moved) / host_link_rate(scenario);
 }
 
 bool offloads_to_drives(const Scenario& scenario) {

@@ -24,8 +24,16 @@ std::optional<std::string> states_beyond_drives(const Job& job);
 /// Rajbhandari et al. 2021).
 Seconds offloaded_optimizer_time(double parameters, const Job& job);
 
-/// Waits in a block's passes for activations on their way to or from host memory, where the link is slower than the
-/// computation beside it. Nothing without offload_activations.
+/// Time of a host's pass over `parameters` of one device: `moved` bytes of each cross the host link, and processors
+/// stream `updated` bytes of it at that share of the memory's bandwidth.
+Seconds host_pass_time(double parameters, double updated, double moved, const Job& job);
+
+/// Whether gradients lie in host memory beside the optimizer's states: those that are sharded.
+bool gradients_on_host(const Scenario& scenario, const SynchronizationPlan& plan);
+
+/// Waits in a layer's passes for what is on its way to or from host memory, where the link is slower than the
+/// computation beside it: activations of blocks under offload_activations, and gradients that are summed on the host
+/// over a step's micro-batches.
 void add_offload_wait(LayerCost& cost, const Job& job);
 
 }  // namespace stepcast

@@ -4,6 +4,7 @@
 
 #include "models/memory/memory.hpp"
 #include "models/parallelism/compression.hpp"
+#include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/updates/federated_run.hpp"
 #include "models/updates/gossip_run.hpp"
@@ -202,6 +203,17 @@ class ModelAverage {
   Bytes sent_;
 };
 
+/// The outer update of `parameters`, of which each device has the share that it holds. On the host the model goes down
+/// the link in fp32, and what became of it comes back.
+Seconds outer_update_time(const Job& job, const Job& lone, double parameters) {
+  const Scenario& scenario = *job.scenario;
+  const bool sharded = synchronization_plan(scenario).sharded_parameters;
+  const double held = parameters / (sharded ? std::max(1, job.groups.shard.size) : 1);
+  const double bytes = outer_update_bytes(scenario);
+  if (scenario.spec.strategy.offload_optimizer) return host_pass_time(held, bytes, 2 * kModelBytes, lone);
+  return optimizer_time(held, bytes, lone.device);
+}
+
 UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) {
   const Scenario& scenario = *job.scenario;
   const WorkerStep step = worker_step(job, lone, alone);
@@ -216,8 +228,7 @@ UpdateStep locally(const Job& job, const Job& lone, const StepBreakdown& alone) 
   LocalJob local;
   local.exchange = average.time(kind);
   const double steps = scenario.spec.strategy.local_steps;
-  local.exchange += optimizer_time(per_device, outer_update_bytes(scenario), lone.device) +
-                    compression_time(compression, per_device, lone.device);
+  local.exchange += outer_update_time(job, lone, per_device) + compression_time(compression, per_device, lone.device);
   local.workers = workers_of(scenario);
   local.steps = scenario.spec.strategy.local_steps;
   local.busy = own.step_time;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/estimate.hpp"
+#include "models/memory/memory.hpp"
 #include "models/parallelism/lowering.hpp"
 #include "models/storage/input_pipeline.hpp"
 #include "models/updates/lone_node.hpp"
@@ -114,6 +115,25 @@ TEST(LocalSteps, GatherWhatEachWorkerChose) {
   const int nodes = shipped(diloco).spec.cluster.nodes;
   const double parameters = worker_parameters(diloco);
   EXPECT_NEAR(step.outcome.sent_per_worker.value(), parameters * 8 * 0.01 * (nodes - 1) / 10, 1e-6 * parameters);
+}
+
+// Sharded workers cut the outer optimizer's last model and momentum as they cut parameters, and update a share each;
+// with the inner optimizer's states they go to the host.
+TEST(LocalSteps, OuterStatesAreCutAsParametersAre) {
+  const char* diloco = "systems/local-sgd-diloco.json";
+  const std::vector<std::string> sharded{"strategy.framework=pytorch-fsdp", "strategy.sharding=hsdp"};
+  const auto states = [&](std::vector<std::string> changes, const char* update) {
+    changes.insert(changes.begin(), sharded.begin(), sharded.end());
+    changes.push_back(std::string("strategy.update=") + update);
+    if (update == std::string("synchronous")) changes.emplace_back("strategy.local_steps=1");
+    const Scenario scenario = shipped(diloco, changes);
+    return memory_of(lower(scenario)).stages.front();
+  };
+  const double outer = 8 * worker_parameters(diloco) / 8;
+  EXPECT_NEAR((states({}, "local").optimizer - states({}, "synchronous").optimizer).value() / outer, 1, 1e-9);
+  const std::vector<std::string> offloaded{"strategy.offload_optimizer=true"};
+  EXPECT_EQ(states(offloaded, "local").optimizer, Bytes(0));
+  EXPECT_NEAR((states(offloaded, "local").host - states(offloaded, "synchronous").host).value() / outer, 1, 1e-9);
 }
 
 // The average read, 4; the last model and the momentum read and written, 16; the worker's written: 4 in fp32, which
