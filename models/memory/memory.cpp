@@ -12,6 +12,7 @@
 #include "models/parallelism/retained.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/reliability/checkpoint.hpp"
+#include "models/reliability/checkpoint_copy.hpp"
 
 namespace stepcast {
 
@@ -214,11 +215,10 @@ void offload_optimizer(MemoryFootprint& out, const Scenario& scenario, const Sha
   out.gradients = Bytes(0);
 }
 
-/// A device's share of an asynchronous checkpoint, which drains from a copy in host memory.
-Bytes checkpoint_copy(const Job& job) {
-  const CheckpointSpec& spec = job.scenario->spec.run.checkpoint;
-  if (spec.kind != CheckpointKind::asynchronous) return Bytes(0);
-  return spec.size.value_or(checkpoint_size(job)) / static_cast<double>(job.scenario->devices());
+/// A device's part of the copy in host memory from which an asynchronous checkpoint drains.
+Bytes copied_states(const Job& job) {
+  const bool copies = job.scenario->spec.run.checkpoint.kind == CheckpointKind::asynchronous;
+  return copies ? checkpoint_copy(job).in_memory : Bytes(0);
 }
 
 /// What all devices of a node offload is in its memory.
@@ -253,7 +253,7 @@ MemoryFootprint footprint(const Job& job, int stage, const Shared& shared) {
   out.activations = fullest.activations;
   out.buffers = synchronization_buffers(job, shared, layers, parameters) + message_buffers(*job.scenario, layers) +
                 gradient_placeholders(*job.scenario, layers) + layers.fetched + fullest.casts;
-  (job.device.is_cpu ? out.buffers : out.host) += checkpoint_copy(job);
+  (job.device.is_cpu ? out.buffers : out.host) += copied_states(job);
   out.workspace = fullest.workspace + matrix_workspaces(job);
   out.libraries = library_memory(job);
   if (!job.device.is_cpu)

@@ -11,6 +11,9 @@
 #include "models/memory/memory.hpp"
 #include "models/parallelism/frozen_weights.hpp"
 #include "models/parallelism/offload.hpp"
+#include "models/parallelism/parameter_update.hpp"
+#include "models/parallelism/synchronization.hpp"
+#include "models/reliability/checkpoint_copy.hpp"
 #include "models/scenario/node_kinds.hpp"
 #include "models/storage/decimal_bytes.hpp"
 #include "models/storage/rates.hpp"
@@ -105,28 +108,55 @@ void mirror(CheckpointCost& cost, const Job& job, bool one_node) {
   cost.read = std::max(cost.read, sent);
 }
 
-/// Time in which all devices' states are copied to host memory, on nodes of the scenario's own kind. Those that lie
-/// there already, or on drives, cross no link, and are read from there as well.
-Seconds copy_time_of_kind(const Scenario& scenario, Bytes size) {
-  const double nodes = scenario.spec.cluster.nodes;
-  const BytesPerSecond memory = scenario.node->memory_bandwidth * nodes;
+/// Whether savers deal out over the replicas what these hold alike, by whose checkpoints a framework writes: those of
+/// Megatron-Core (dist_checkpointing, fully parallel save) and of JAX (Orbax, use_replica_parallel) do. PyTorch's
+/// copies a rank's state before it plans who writes what (torch/distributed/checkpoint/state_dict_saver.py,
+/// async_save).
+bool replicas_share_saving(const FrameworkProfile& framework) {
+  return framework.launch_settings == LaunchSettings::megatron || framework.launch_settings == LaunchSettings::jax;
+}
+
+/// States of a stage on one device: those that all ranks of its data-parallel group have alike, and its shards.
+struct HeldStates {
+  Bytes alike, shards;
+};
+
+HeldStates held_states(const Job& job, int stage) {
+  const Scenario& scenario = *job.scenario;
+  const auto at = static_cast<std::size_t>(stage);
+  const StateBytes bytes = state_bytes(scenario);
+  const OwnedParameters owned = owned_parameters(job, stage);
+  const double whole = job.stage_parameters[at] + job.stage_expert_parameters[at];
+  const double of_parameter = bytes.parameter + outer_state_bytes(scenario);
+  const Bytes updated(bytes.optimizer * (owned.all - owned.in_matrices) + bytes.matrix_optimizer * owned.in_matrices);
+  if (synchronization_plan(scenario).sharded_parameters) return {Bytes(0), Bytes(of_parameter * owned.all) + updated};
+  const Bytes alike(of_parameter * whole);
+  if (scenario.sharding == Sharding::none) return {alike + updated, Bytes(0)};
+  return {alike, updated};
+}
+
+/// Time in which devices' states are copied to host memory, on nodes of the scenario's own kind. Those that lie there
+/// already, or on drives, cross no link, and are read from there as well.
+Seconds copy_time_of_kind(const Scenario& scenario, const CheckpointCopy& copy) {
+  const Bytes in_node = copy.in_memory * static_cast<double>(scenario.devices_per_node());
+  const BytesPerSecond memory = scenario.node->memory_bandwidth;
   if (scenario.accelerator == nullptr)
-    return size / (memory > BytesPerSecond(0)
-                       ? memory
-                       : scenario.cpu->memory_bandwidth * (nodes * std::max(1, scenario.node->cpu_count)));
-  const BytesPerSecond links = host_link_rate(scenario) * static_cast<double>(scenario.devices());
+    return in_node / (memory > BytesPerSecond(0) ? memory
+                                                 : scenario.cpu->memory_bandwidth *
+                                                       static_cast<double>(std::max(1, scenario.node->cpu_count)));
   const StateBytes bytes = state_bytes(scenario);
   const double on_host =
       scenario.spec.strategy.offload_optimizer ? bytes.optimizer / (bytes.parameter + bytes.optimizer) : 0;
-  const Seconds over_links = size * (1 - on_host) / links;
-  const Seconds copied = memory > BytesPerSecond(0) ? std::max(over_links, size * (1 + on_host) / memory) : over_links;
+  const Seconds over_link = copy.of_device * (1 - on_host) / host_link_rate(scenario);
+  const Seconds copied = memory > BytesPerSecond(0) ? std::max(over_link, in_node * (1 + on_host) / memory) : over_link;
   if (!offloads_to_drives(scenario)) return copied;
-  return std::max(copied, size * on_host / (*local_read_rate(scenario) * nodes));
+  return std::max(copied, in_node * on_host / *local_read_rate(scenario));
 }
 
-Seconds copy_time(const Scenario& scenario, Bytes size) {
+Seconds copy_time(const Job& job) {
+  const CheckpointCopy copy = checkpoint_copy(job);
   Seconds out;
-  for (const NodeKind& kind : node_kinds(scenario)) out = std::max(out, copy_time_of_kind(*kind.scenario, size));
+  for (const NodeKind& kind : node_kinds(*job.scenario)) out = std::max(out, copy_time_of_kind(*kind.scenario, copy));
   return out;
 }
 
@@ -186,6 +216,22 @@ Bytes checkpoint_size(const Job& job) {
                (bytes.matrix_optimizer - bytes.optimizer) * in_matrices);
 }
 
+CheckpointCopy checkpoint_copy(const Job& job) {
+  const Scenario& scenario = *job.scenario;
+  const std::optional<Bytes> stated = scenario.spec.run.checkpoint.size;
+  const Bytes share = stated.value_or(checkpoint_size(job)) / static_cast<double>(scenario.devices());
+  // A federation's server holds what it saves.
+  if (replicas_share_saving(*scenario.framework) || scenario.update == UpdateMode::federated) return {share, share};
+  CheckpointCopy most;
+  for (int stage = 0; stage < scenario.degrees.pp; ++stage) {
+    const HeldStates held = held_states(job, stage);
+    most.of_device = std::max(most.of_device, held.alike + held.shards);
+    most.in_memory = std::max(most.in_memory, held.alike / std::max(1, job.groups.data.per_node) + held.shards);
+  }
+  const double scale = stated ? *stated / checkpoint_size(job) : 1;
+  return {most.of_device * scale, most.in_memory * scale};
+}
+
 BytesPerSecond writing_rate(const Scenario& scenario, bool local) {
   return rates_of_kind(scenario, local, false).write / scenario.spec.cluster.nodes;
 }
@@ -207,7 +253,7 @@ CheckpointCost checkpoint_cost(const Job& job) {
   if (mirrored) mirror(out, job, one_node);
   out.stall = out.write;
   if (spec.kind == CheckpointKind::asynchronous) {
-    out.stall = by_server ? out.size / kFederatedServerMemory : copy_time(scenario, out.size);
+    out.stall = by_server ? out.size / kFederatedServerMemory : copy_time(job);
     out.write += out.stall;
     out.shortest_interval = out.write;
   }

@@ -5,10 +5,12 @@
 
 #include "models/collectives/machine.hpp"
 #include "models/fabric/node_interior.hpp"
+#include "models/memory/memory.hpp"
 #include "models/parallelism/job.hpp"
 #include "models/parallelism/offload.hpp"
 #include "models/parallelism/synchronization.hpp"
 #include "models/reliability/checkpoint.hpp"
+#include "models/reliability/checkpoint_copy.hpp"
 #include "models/storage/storage.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -85,6 +87,46 @@ TEST(HostLink, CarriesInputCheckpointsAndOffloadedStatesAlike) {
         (offloaded_optimizer_time(1e9, with) - offloaded_optimizer_time(1e9, without)) * (known.copies * 1_GBps);
     EXPECT_NEAR(crossed.in(1_GB), gradient_bytes(offloaded) + parameter_bytes(offloaded), 1e-6) << known.node;
   }
+}
+
+/// Llama 3 8B on 8 nodes of H100, with an asynchronous checkpoint.
+Scenario asynchronous(std::vector<std::string> terms) {
+  terms.emplace_back("run.checkpoint.kind=asynchronous");
+  return resolve(Json::parse(R"({
+    "cluster": {"node": "dgx-h100", "nodes": 8},
+    "workload": {"model": "llama3-8b", "global_batch": 64, "seq_len": 1024, "precision": "bf16"},
+    "strategy": {"micro_batch": 1}})"),
+                 "test", std::move(terms), catalog());
+}
+
+struct Copied {
+  CheckpointCopy copy;
+  CheckpointCost cost;
+  Bytes host;
+};
+
+Copied copied(std::vector<std::string> terms) {
+  const Scenario scenario = asynchronous(std::move(terms));
+  const Job job = lower(scenario);
+  return {checkpoint_copy(job), checkpoint_cost(job), memory_of(job).host()};
+}
+
+// Each device of HSDP copies its whole shard, whatever other replicas have of it, under DDP one device of all copies
+// everything. Megatron's savers deal out what replicas hold alike.
+TEST(CheckpointCopies, AreOfWhatADeviceHolds) {
+  for (const int shard : {8, 16, 64}) {
+    const Copied of = copied({"strategy.framework=pytorch-fsdp", "strategy.sharding=hsdp",
+                              fmt::format("strategy.hsdp_shard_size={}", shard)});
+    EXPECT_NEAR(of.copy.of_device / (of.cost.size / shard), 1, 1e-9) << shard;
+    EXPECT_EQ(of.copy.in_memory, of.copy.of_device);
+    EXPECT_EQ(of.host, of.copy.in_memory);
+  }
+  const Copied one = copied({"strategy.framework=pytorch-ddp"});
+  EXPECT_NEAR(one.copy.of_device / one.cost.size, 1, 1e-9);
+  EXPECT_EQ(one.copy.in_memory, one.copy.of_device / 8);
+  EXPECT_GT(one.cost.stall, one.cost.size / 100_GBps);
+  const Copied dealt = copied({"strategy.framework=megatron-lm", "strategy.sharding=zero-1"});
+  EXPECT_NEAR(dealt.copy.of_device / (dealt.cost.size / 64), 1, 1e-9);
 }
 
 // What is fitted of PCIe counts wherever devices meet over it, as bridged pairs do: another profile moves them, too.
