@@ -206,7 +206,7 @@ void offload_optimizer(MemoryFootprint& out, const Scenario& scenario, const Sha
   const bool to_drives = offloads_to_drives(scenario);
   out.host += to_drives ? swap_buffers(owned.all) : out.optimizer;
   out.optimizer = Bytes(0);
-  const bool sharded_gradients = shared.plan.sharded_parameters || scenario.sharding == Sharding::zero2;
+  const bool sharded_gradients = gradients_on_host(scenario, shared.plan);
   const double element = state_element(scenario);
   const bool copied = !sharded_gradients || shared.bytes.gradient < element;
   if (copied && !to_drives) out.host += Bytes(element * owned.all);

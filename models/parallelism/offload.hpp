@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/parallelism/job.hpp"
+#include "models/parallelism/synchronization.hpp"
 
 namespace stepcast {
 

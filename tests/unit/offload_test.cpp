@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/compute/host_link.hpp"
 #include "models/parallelism/job.hpp"
+#include "models/parallelism/parameter_update.hpp"
 #include "models/storage/rates.hpp"
 #include "tests/unit/shipped.hpp"
 
@@ -53,6 +55,42 @@ TEST(OptimizerOnDrives, IsToldWhereTheyAreTooSmall) {
   };
   EXPECT_EQ(told("cluster.local_raid=0"), "none");
   EXPECT_EQ(told("cluster.local_raid=10"), "the optimizer's states take 6.49 TB of a node's drives, which hold 4 TB");
+}
+
+/// Waits for the host link of all layers' backward passes.
+Seconds waited(const std::vector<std::string>& changes) {
+  const Scenario scenario = test::shipped(kScenario, with_deepspeed(changes));
+  const Job job = lower(scenario);
+  Seconds sum;
+  for (const Chunk& chunk : job.chunks)
+    for (const int kind : chunk.layer_kinds)
+      for (const Piece& piece : job.layer_kinds[static_cast<std::size_t>(kind)].backward_input.pieces)
+        if (piece.wait == Wait::offload) sum += piece.duration;
+  return sum;
+}
+
+// One node's devices own an eighth of 70 G parameters each. Of four micro-batches three read the sum of 2 bytes a
+// parameter back and write it again, so a backward pass has 1.5 times 17.6 GB beside it, more than its few tokens hide;
+// one micro-batch has nothing to add to, and gradients on the device (zero-1) cross nothing.
+TEST(GradientsOnHost, CrossTheLinkInEveryMicroBatch) {
+  const auto changes = [](const char* sharding, int batch) {
+    return std::vector<std::string>{kOffloaded,
+                                    fmt::format("strategy.sharding={}", sharding),
+                                    "cluster.nodes=1",
+                                    fmt::format("workload.global_batch={}", 8 * batch),
+                                    "workload.seq_len=128",
+                                    "strategy.micro_batch=1",
+                                    "strategy.recompute=none"};
+  };
+  const Scenario scenario = test::shipped(kScenario, with_deepspeed(changes("zero-3", 4)));
+  const Job job = lower(scenario);
+  const double owned = owned_parameters(job, 0).all;
+  const Seconds crossing = Bytes(2 * 0.75 * 2 * owned) / host_link_rate(scenario);
+  const Seconds waits = waited(changes("zero-3", 4));
+  EXPECT_LT(waits, crossing);
+  EXPECT_GT(waits, 0.3 * crossing);
+  EXPECT_EQ(waited(changes("zero-3", 1)), Seconds(0));
+  EXPECT_EQ(waited(changes("zero-1", 4)), Seconds(0));
 }
 
 }  // namespace
