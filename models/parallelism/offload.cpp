@@ -46,25 +46,28 @@ Seconds swap_time(double parameters, const Scenario& scenario) {
          Bytes(kSwappedOutBytes * parameters * sharers) / *local_write_rate(scenario);
 }
 
-/// Gradients of a layer that cross the host link beside a backward pass, on average. Each reduction after a step's
-/// first reads what the host has summed, adds to it on the device and writes it back, in the format in which they are
-/// reduced (DeepSpeed, runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu; stage3.py,
-/// partition_grads).
-Bytes accumulated_on_host(const LayerCost& cost, const Job& job) {
+BytesPerSecond host_memory_share(const Scenario& scenario) {
+  const BytesPerSecond all = scenario.node->memory_bandwidth;
+  return all > BytesPerSecond(0) ? all / static_cast<double>(scenario.devices_per_node()) : kUnstatedHostMemory;
+}
+
+/// Time of summing a layer's gradients on the host beside a backward pass, on average: each reduction after a step's
+/// first adds to the sum, in the format in which gradients are reduced. DeepSpeed reads the sum back, adds on the
+/// device and writes it again (runtime/zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu; stage3.py,
+/// partition_grads); FSDP sends its gradients down and adds there (_fsdp_collectives.py, foreach_reduce).
+Seconds summing_time(const LayerCost& cost, const Job& job) {
   const Scenario& scenario = *job.scenario;
   const SynchronizationPlan plan = synchronization_plan(scenario);
-  if (!gradients_on_host(scenario, plan)) return Bytes(0);
+  if (!gradients_on_host(scenario, plan)) return Seconds(0);
   const long micro_batches = scenario.degrees.micro_batches;
   const double again =
       static_cast<double>(reductions_of(plan, micro_batches) - 1) / static_cast<double>(std::max(1L, micro_batches));
   const double owned = cost.parameters / std::max(1, job.groups.shard.size) +
                        cost.expert_parameters / std::max(1, job.groups.expert_data.size);
-  return Bytes(2 * again * owned * gradient_bytes(scenario));
-}
-
-BytesPerSecond host_memory_share(const Scenario& scenario) {
-  const BytesPerSecond all = scenario.node->memory_bandwidth;
-  return all > BytesPerSecond(0) ? all / static_cast<double>(scenario.devices_per_node()) : kUnstatedHostMemory;
+  const double each = gradient_bytes(scenario);
+  const bool by_processors = plan.wrapped_layers && scenario.sharding != Sharding::zero3;
+  return by_processors ? host_pass_time(again * owned, 3 * each, each, job)
+                       : host_pass_time(again * owned, 0, 2 * each, job);
 }
 
 }  // namespace
@@ -110,14 +113,13 @@ bool gradients_on_host(const Scenario& scenario, const SynchronizationPlan& plan
 
 void add_offload_wait(LayerCost& cost, const Job& job) {
   const Scenario& scenario = *job.scenario;
-  Bytes crossing = accumulated_on_host(cost, job);
+  Seconds transfer = summing_time(cost, job);
   if (scenario.spec.strategy.offload_activations && is_block(cost.role)) {
-    const Bytes waiting = retained(cost, scenario.spec.strategy).waiting;
-    cost.forward.add_wait(Wait::offload, waiting / host_link_rate(scenario) - cost.forward.total());
-    crossing += waiting;
+    const Seconds waiting = retained(cost, scenario.spec.strategy).waiting / host_link_rate(scenario);
+    cost.forward.add_wait(Wait::offload, waiting - cost.forward.total());
+    transfer += waiting;
   }
-  if (crossing <= Bytes(0)) return;
-  cost.backward_input.add_wait(Wait::offload, crossing / host_link_rate(scenario) - cost.backward());
+  cost.backward_input.add_wait(Wait::offload, transfer - cost.backward());
 }
 
 }  // namespace stepcast

@@ -91,6 +91,14 @@ TEST(GradientsOnHost, CrossTheLinkInEveryMicroBatch) {
   EXPECT_GT(waits, 0.3 * crossing);
   EXPECT_EQ(waited(changes("zero-3", 1)), Seconds(0));
   EXPECT_EQ(waited(changes("zero-1", 4)), Seconds(0));
+  // FSDP's are summed by processors.
+  const auto fsdp = [&](int batch) {
+    std::vector<std::string> all = changes("fsdp", batch);
+    all.emplace_back("strategy.framework=pytorch-fsdp");
+    return waited(all);
+  };
+  EXPECT_GT(fsdp(4), Seconds(0));
+  EXPECT_EQ(fsdp(1), Seconds(0));
 }
 
 }  // namespace
