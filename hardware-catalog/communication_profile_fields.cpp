@@ -110,6 +110,8 @@ const FieldTable<NetworkProfile>& NetworkProfile::fields() {
                  "Protocol LL128 crosses it: its NICs write whole lines and lie behind the devices' PCIe switches")
           .field("nvls_tree", &P::nvls_tree,
                  "Trees of NVLink switches cross it; false: its plugin or the cloud's settings switch them off")
+          .field("two_node_tree", &P::two_node_tree,
+                 "Two nodes whose devices a switch joins, and which share its NICs, run a tree over it; false: a ring")
           .field("peer_start_us", &P::peer_start, "all_to_all: for each peer on another node", at_least(0))
           .field("peer_start_at_scale_us", &P::peer_start_at_scale,
                  "The same that many nodes tend to; 0: peer_start_us", at_least(0))

@@ -102,6 +102,7 @@ struct NetworkProfile {
   bool ll128 = false;                     ///< protocol LL128 crosses it
   bool ll = true;                         ///< protocol LL crosses it
   bool nvls_tree = true;                  ///< trees of NVLink switches cross it
+  bool two_node_tree = false;             ///< two nodes behind NVLink switches that share NICs run a tree over it
   Seconds peer_start;                     ///< all_to_all: for each peer on another node
   Seconds peer_start_at_scale;            ///< the same that many nodes tend to
   double small_peer_factor = 1;           ///< peers cost so much more while a message is at most small_peer_limit

@@ -124,7 +124,7 @@ struct Interconnect {
   BytesPerSecond native;       ///< per device and direction inside the node (NVLink, xGMI, PCIe), achievable
   Seconds native_hop;          ///< one-way latency between two devices of a node
   bool private_native = true;  ///< switched or meshed: one device's native traffic meets no other's
-  bool switched = false;       ///< a switch joins the devices of a node
+  bool two_node_tree = false;  ///< two nodes whose devices share NICs run a tree
   /// Of `native`, for groups of whole nodes on a torus whose links carry what leaves the nodes, too: those of the
   /// device with fewest of them; 0: the nodes have links of their own.
   float torus_share = 0;

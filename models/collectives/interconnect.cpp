@@ -131,7 +131,6 @@ void set_device_links(Interconnect& out, const CollectiveMachine& machine) {
   out.torus_share = static_cast<float>(machine.torus_links) /
                     static_cast<float>(std::max(1, machine.node->interconnect.links_per_accelerator));
   out.private_native = !pcie;
-  out.switched = switched(*machine.node);
   set_native_shares(out, links, machine, pcie);
   out.all_to_all_native_share = links.peer_share / links.ring_share;
   out.peers.peer_rate = pcie ? BytesPerSecond(0) : links.peer_rate;
@@ -182,6 +181,7 @@ void set_network(Interconnect& out, const CollectiveMachine& machine) {
   out.loss_per_doubling = network.loss_per_doubling;
   out.network_sums = machine.network_sums;
   out.switch_trees = network.nvls_tree;
+  out.two_node_tree = network.two_node_tree && switched(*machine.node);
 }
 
 void set_protocols(Interconnect& out, const CollectiveMachine& machine) {

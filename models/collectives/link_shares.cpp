@@ -54,6 +54,7 @@ void set_torus(NativeShares& shares, const TorusPlan& torus) {
   shares[0] = shares[1] = 1;
   set_each(shares, torus.nodes,
            [&](int ranks) { return wraps ? 1.0 / torus.axes : std::min(whole, axes_of_block(torus, ranks) / all); });
+  shares.back() = whole;
 }
 
 int links_between(const NodeInterconnect& interconnect, int a, int b) {

@@ -67,10 +67,11 @@ bool share_nics(const Call& call) {
 }
 
 /// What a node sends in a tree, in buffers. NCCL rates a tree over two nodes by the links inside them (docs/sources.md,
-/// NCCL's tables), so where devices share NICs and no switch joins them, it runs a ring: two nodes of ALCF-Polaris send
-/// as much of the wire in an all_reduce as in an all_gather, those of AWS' p4d more than the wire has.
+/// NCCL's tables). Where devices share NICs it runs a ring: two nodes of ALCF-Polaris send as much of the wire in an
+/// all_reduce as in an all_gather, and steps of eight A100 behind a switch over four InfiniBand NICs fit no faster one.
+/// Those of AWS' p4d send more than the wire has.
 double tree_load(const Call& call) {
-  if (call.nodes == 2 && share_nics(call) && !call.net.switched) return 2 * (call.n - 1) / call.n;
+  if (call.nodes == 2 && share_nics(call) && !call.net.two_node_tree) return 2 * (call.n - 1) / call.n;
   return double_tree_load(call.nodes);
 }
 

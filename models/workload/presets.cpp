@@ -58,7 +58,12 @@ void Codec<ModelChoice>::read(ModelChoice& out, const Json& in, const std::strin
   Model model;
   const std::size_t before = d.faults().size();
   Model::fields().read(model, in, at, d);
-  if (d.faults().size() == before) check_model(model, at, d);
+  if (d.faults().size() == before) {
+    Model checked = model;
+    // The workload may state a length: asked where both are known.
+    if (checked.is_transformer()) checked.default_seq_len = std::max(1, checked.default_seq_len);
+    check_model(checked, at, d);
+  }
   if (d.faults().size() != before) return;
   expand_layers(model);
   out = {"", std::make_shared<const Model>(std::move(model))};

@@ -51,22 +51,6 @@ TEST(ScenarioSchema, ReferencePageIsTheGeneratedOne) {
   expect_generated("docs/formats/scenario-keys.md", scenario_reference());
 }
 
-// A described model's usual length is asked for only where the workload states none.
-TEST(DescribedModel, TheWorkloadMayStateItsLength) {
-  Json scenario = Json::parse(R"({"format_version": 1, "cluster": {"node": "dgx-h100", "nodes": 1},
-    "workload": {"model": {"id": "mine", "family": "decoder", "transformer": {"layers": 12, "hidden": 1024,
-      "ffn_hidden": 4096, "heads": 16, "vocab": 32000}}, "global_batch": 64, "seq_len": 2048},
-    "strategy": {"framework": "megatron-lm", "micro_batch": 1}})");
-  EXPECT_EQ(resolve(scenario, "s.json", {}, catalog()).seq_len, 2048);
-  scenario["workload"].erase("seq_len");
-  try {
-    (void)resolve(scenario, "s.json", {}, catalog());
-    ADD_FAILURE() << "a length was made up";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("or workload.seq_len beside the model"));
-  }
-}
-
 // 1,024 GPUs / (8 × 16) = 8 replicas; 1536 / (8 × 1) = 192 micro-batches; 96 layers / (16 × 3) = 2 a chunk.
 TEST(ShippedScenario, Gpt3IsTheRunOfSc21) {
   const Scenario s = shipped("gpt3-175b-a100-1024");

@@ -269,8 +269,7 @@ TEST(Machines, StandForServersByTheirGpus) {
 // But boards and chips of several devices, which software counts apart, what is announced only, and what single
 // operators alone were measured on.
 TEST(Machines, EveryAcceleratorOfTheCatalogueHasAServer) {
-  const std::set<std::string> none{"k80",       "mi250x", "rubin-sxm",   "trainium1", "trainium2",
-                                   "trainium3", "mi25",   "arc-pro-b60", "knl-7250"};
+  const std::set<std::string> none{"k80", "mi250x", "rubin-sxm", "trainium3", "mi25", "arc-pro-b60", "knl-7250"};
   for (const auto& entry : std::filesystem::directory_iterator(data_directory("hardware-catalog/accelerators"))) {
     const std::string id = entry.path().stem().string();
     const auto serves = [&](long gpus) { return !cluster_of(id, gpus, gpus).is_null(); };
