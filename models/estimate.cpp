@@ -100,7 +100,7 @@ double closed_form_deviation(const Scenario& scenario) {
   // What every micro-batch gathers or reduces meets the stages' own traffic, which is not played either.
   const SynchronizationPlan plan = synchronization_plan(scenario);
   if (plan.accumulated == 0 && !plan.kept_after_backward) return by_schedule;
-  return std::max(by_schedule, degrees.pp > 1 ? 0.25 : 0.11);
+  return std::max(by_schedule, degrees.pp > 1 ? 0.25 : 0.10);
 }
 
 }  // namespace stepcast

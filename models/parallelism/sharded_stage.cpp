@@ -45,6 +45,7 @@ class Streams {
   void work_on(const UnitTimes& unit, bool forward) {
     const Seconds flow = forward || traffic_.in_backward ? gather(unit, forward) : Seconds(0);
     before_ = compute_;
+    pending_before_ = pending_;
     const Seconds start = std::max(compute_, gather_);
     // What flows while the device waits for parameters slows nothing down, nor does a gather before it flows.
     pending_ = std::max(Seconds(0), pending_ - (start - before_));
@@ -59,11 +60,23 @@ class Streams {
   /// Returns how long the unit's gather flows.
   Seconds gather(const UnitTimes& unit, bool forward) {
     const bool ahead = forward ? traffic_.forward_ahead : traffic_.backward_ahead;
+    const Seconds begin = std::max(gather_, ahead ? before_ : compute_);
     // Gathers share links with the reductions that have been started; both hold SMs.
-    const Seconds shared = std::min(gather_beside_reductions(unit), pending_);
+    const Seconds shared = lost_to_reductions(unit, begin);
     pending_ += shared;
-    gather_ = std::max(gather_, ahead ? before_ : compute_) + unit.gather_alone + shared;
+    gather_ = begin + unit.gather_alone + shared;
     return unit.gather_flow + shared;
+  }
+
+  /// What a gather from `begin` on loses to the reductions that are under way meanwhile: until the computation so far
+  /// ends, those that had been started one unit ago, and then the unit's before as well, which starts its own there.
+  [[nodiscard]] Seconds lost_to_reductions(const UnitTimes& unit, Seconds begin) const {
+    if (unit.gather_alone <= Seconds(0)) return Seconds(0);
+    const Seconds early = std::clamp(compute_ - begin, Seconds(0), unit.gather_alone);
+    const Seconds until_then = std::min(early, std::max(Seconds(0), pending_before_ - (begin - before_)));
+    const Seconds most = gather_beside_reductions(unit);
+    const double share = early / unit.gather_alone;
+    return std::min(most * share, until_then) + std::min(most * (1 - share), pending_);
   }
 
   const std::vector<UnitTimes>& units_;
@@ -71,6 +84,7 @@ class Streams {
   double slowdown_;
   Seconds compute_, before_, gather_;  ///< `before_`: end of the computation one unit ago
   Seconds pending_;                    ///< flow time of reductions that have been started
+  Seconds pending_before_;             ///< the same one unit ago
   Seconds slowed_;                     ///< by which collectives have lengthened the computation
 };
 

@@ -341,7 +341,7 @@ TEST(ClosedForm, OneShardedUnitOverlapsWithTheNextMicroBatchAlone) {
                               {"cluster", {{"node", node}, {"nodes", 4}}},
                               {"workload", {{"model", model}, {"global_batch", 256}}},
                               {"strategy", {{"framework", "pytorch-fsdp"}, {"micro_batch", micro_batch}}}}),
-                    0, 0.11)
+                    0, 0.05)
             << model << ' ' << micro_batch << ' ' << node;
 }
 
