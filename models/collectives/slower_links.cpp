@@ -50,6 +50,7 @@ void take_slower_native(Interconnect& links, const Interconnect& other) {
     links.link_share_by_ranks[ranks] = lesser(links.link_share_by_ranks[ranks], other.link_share_by_ranks[ranks]);
   }
   links.all_to_all_native_share = lesser(links.all_to_all_native_share, other.all_to_all_native_share);
+  links.torus_share = static_cast<float>(lesser(links.torus_share, other.torus_share));
   links.native = least;
 }
 
@@ -70,7 +71,9 @@ void take_slower(Interconnect& links, const Interconnect& other) {
   links.nics = std::min(links.nics, other.nics);
   links.private_native = links.private_native && other.private_native;
   links.loss_per_doubling = std::max(links.loss_per_doubling, other.loss_per_doubling);
-  links.network_sums = links.network_sums && other.network_sums;
+  for (bool Interconnect::*runs :
+       {&Interconnect::network_sums, &Interconnect::switch_trees, &Interconnect::two_node_tree})
+    links.*runs = links.*runs && other.*runs;
   links.message_rate = lesser_limit(links.message_rate, other.message_rate);
   links.switch_sums.rate = std::min(links.switch_sums.rate, other.switch_sums.rate);
   links.switch_sums.start = std::max(links.switch_sums.start, other.switch_sums.start);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "models/collectives/machine.hpp"
+#include "models/collectives/slower_links.hpp"
 #include "tests/shipped_catalog.hpp"
 
 // What tori and networks of the catalogue make of collectives.
@@ -53,6 +54,18 @@ TEST(NetworkProfiles, SayWhatCrossesThem) {
   }
   EXPECT_NEAR(OverNodes("aws-p4d.24xlarge", 2, 8_B).us, 175, 20);  // public logs: 167 to 180 µs
   EXPECT_EQ(OverNodes("aws-p5.48xlarge", 2, 8_B).cost.protocol, CollectiveProtocol::ll);
+}
+
+// Trees that nodes of one kind do not run are run by none that they meet.
+TEST(NetworkProfiles, HoldForAllNodesThatMeet) {
+  const auto net = [](const char* node) {
+    return interconnect_of(machine_of(*test::catalog().find<Node>(node), test::catalog()));
+  };
+  Interconnect links = net("aws-p4d.24xlarge");
+  ASSERT_TRUE(links.two_node_tree && links.switch_trees);
+  take_slower(links, net("gcp-a3-megagpu-8g"));
+  EXPECT_FALSE(links.two_node_tree);
+  EXPECT_FALSE(links.switch_trees);
 }
 
 // A tree in LL opens a channel for every 4 KiB, of which eight NICs have sixteen: 4 to 64 KiB are a block on each, and
